@@ -1,0 +1,75 @@
+"""Where the server's keys come from: the environment, or an owner-only file made on first start."""
+
+from __future__ import annotations
+
+import os
+import secrets as random
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+from octostore import env
+from octostore.lib.secrets import ServerKey, encode, mint
+
+NAME = "server.key"
+
+
+def load_server_keys(data_dir: Path) -> list[ServerKey]:
+    """All keys, the current one first.
+
+    `OCTOSTORE_SERVER_KEY` (or `_FILE`) may hold several, newest first, separated by commas or
+    white space; without it they are read from `server.key` in the data directory, which is made
+    with one fresh key where it does not exist. Raises ImproperlyConfigured with the cause.
+    """
+    given = env.secret("OCTOSTORE_SERVER_KEY")
+    where = "OCTOSTORE_SERVER_KEY" if given else str(data_dir / NAME)
+    lines = (given or _read_or_make(data_dir / NAME)).replace(",", " ").split()
+    try:
+        keys = [ServerKey.from_text(line) for line in lines]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{where} does not hold a server key: {error}.") from error
+    if not keys:
+        raise ImproperlyConfigured(f"{where} is empty: it must hold a server key.")
+    return keys
+
+
+def add_server_key(data_dir: Path) -> ServerKey:
+    """Put a fresh key in front of those in the data directory's file; the old ones stay for replays."""
+    path = data_dir / NAME
+    text = encode(mint(32))
+    _write(path, f"{text}\n{path.read_text(encoding='ascii') if path.exists() else ''}", replace=True)
+    return ServerKey.from_text(text)
+
+
+def _read_or_make(path: Path) -> str:
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(path, encode(mint(32)) + "\n", replace=False)
+        if path.stat().st_mode & 0o077:
+            raise ImproperlyConfigured(f"{path} can be read by others: run chmod 600 on it, or replace the key.")
+        return path.read_text(encoding="ascii")
+    except UnicodeDecodeError as error:
+        raise ImproperlyConfigured(f"{path} does not hold a server key: it is not text.") from error
+    except OSError as error:
+        raise ImproperlyConfigured(f"The server key {path} cannot be read or made: {error.strerror}.") from error
+
+
+def _write(path: Path, text: str, *, replace: bool) -> None:
+    """Whole or not at all, for the owner alone; without `replace` the first of two writers wins."""
+    draft = path.with_name(f".{path.name}.{random.token_hex(8)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if replace:
+            os.replace(draft, path)
+        else:
+            try:
+                os.link(draft, path)
+            except FileExistsError:
+                pass
+    finally:
+        draft.unlink(missing_ok=True)

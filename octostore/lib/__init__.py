@@ -1,0 +1,1 @@
+"""Nouns without Django models. Nothing here imports anything else of ours."""

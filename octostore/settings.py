@@ -1,0 +1,158 @@
+"""The one settings file. Everything that varies comes from the environment (`.env.example`)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+from octostore import __version__, env, logs
+from octostore.keyfile import load_server_keys
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# --- where it runs -----------------------------------------------------------------------------
+HOST = env.text("HOST", "127.0.0.1")
+PORT = env.integer("PORT", 8000, low=0, high=65535)
+DATA_DIR = Path(env.text("OCTOSTORE_DATA", str(BASE_DIR / "var"))).resolve()
+DATABASE_URL = env.secret("DATABASE_URL")
+REDIS_URL = env.secret("REDIS_URL")
+ALLOWED_HOSTS = env.listing("OCTOSTORE_ALLOWED_HOSTS", "*")
+DEBUG = False
+
+# --- secrets -----------------------------------------------------------------------------------
+SERVER_KEYS = load_server_keys(DATA_DIR)
+SECRET_KEY = SERVER_KEYS[0].derive("django").hex()
+
+# --- the limits of the contract ----------------------------------------------------------------
+PUBLIC_ELECTIONS = env.flag("PUBLIC_ELECTIONS", True)
+ELECTION_TTL_MIN_SECONDS = env.integer("OCTOSTORE_ELECTION_TTL_MIN_SECONDS", 5, low=1, high=86_400)
+ELECTION_TTL_MAX_SECONDS = env.integer("OCTOSTORE_ELECTION_TTL_MAX_SECONDS", 300, low=1, high=86_400)
+ELECTION_TTL_DEFAULT_SECONDS = env.integer("OCTOSTORE_ELECTION_TTL_DEFAULT_SECONDS", 30, low=1, high=86_400)
+METADATA_MAX_CHARACTERS = env.integer("OCTOSTORE_METADATA_MAX_CHARACTERS", 1024, low=0, high=16_384)
+RETRY_AFTER_MAX_SECONDS = env.integer("OCTOSTORE_RETRY_AFTER_MAX_SECONDS", 60, low=1, high=3600)
+ELECTION_REQUESTS_PER_MINUTE = env.integer("OCTOSTORE_ELECTION_REQUESTS_PER_MINUTE", 600, low=1, high=10_000_000)
+WRONG_CAPABILITIES_PER_MINUTE = env.integer("OCTOSTORE_WRONG_CAPABILITIES_PER_MINUTE", 60, low=1, high=10_000_000)
+LED_ROOMS_MAX = env.integer("OCTOSTORE_LED_ROOMS_MAX", 10_000, low=0, high=100_000_000)
+LED_ROOMS_MAX_PER_CLIENT = env.integer("OCTOSTORE_LED_ROOMS_MAX_PER_CLIENT", 100, low=0, high=100_000_000)
+ROOM_IDLE_SECONDS = env.integer("OCTOSTORE_ROOM_IDLE_SECONDS", 86_400, low=86_400, high=315_360_000)
+TERMS_KEPT = env.integer("OCTOSTORE_TERMS_KEPT", 200, low=1, high=200)
+BODY_MAX_BYTES = env.integer("OCTOSTORE_BODY_MAX_BYTES", 65_536, low=1024, high=16_777_216)
+BODY_TIMEOUT_SECONDS = env.integer("OCTOSTORE_BODY_TIMEOUT_SECONDS", 10, low=1, high=300)
+HEADER_TIMEOUT_SECONDS = env.integer("OCTOSTORE_HEADER_TIMEOUT_SECONDS", 10, low=1, high=300)
+HEADER_MAX_BYTES = env.integer("OCTOSTORE_HEADER_MAX_BYTES", 32_768, low=4096, high=1_048_576)
+STORAGE_WAIT_SECONDS = env.integer("OCTOSTORE_STORAGE_WAIT_SECONDS", 5, low=1, high=60)
+
+if not ELECTION_TTL_MIN_SECONDS <= ELECTION_TTL_DEFAULT_SECONDS <= ELECTION_TTL_MAX_SECONDS:
+    raise ImproperlyConfigured("The default TTL of elections must lie between their smallest and their largest TTL.")
+
+# --- who is asking -----------------------------------------------------------------------------
+TRUSTED_PROXY_HOPS = env.integer("OCTOSTORE_TRUSTED_PROXY_HOPS", 0, low=0, high=10)
+METRICS_BEARER = env.secret("OCTOSTORE_METRICS_BEARER")
+METRICS_ADDRESSES = env.listing("OCTOSTORE_METRICS_ADDRESSES", "127.0.0.1,::1")
+CORS_ALLOWED_ORIGINS = env.listing("OCTOSTORE_CORS_ORIGINS")
+CORS_ALLOW_HEADERS = ["accept", "authorization", "content-type", "idempotency-key", "last-event-id", "x-lease-id"]
+CORS_EXPOSE_HEADERS = ["Retry-After", "X-Request-Id", "Idempotent-Replayed"]
+
+# --- how it runs -------------------------------------------------------------------------------
+WEB_THREADS = env.integer("OCTOSTORE_WEB_THREADS", 16, low=1, high=512)
+KEEP_THREADS = env.integer("OCTOSTORE_KEEP_THREADS", 4, low=1, high=512)
+LOG_LEVEL = env.choice("OCTOSTORE_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
+LOGGING_CONFIG = None
+logs.configure(LOG_LEVEL)
+
+INSTALLED_APPS = [
+    "corsheaders",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django.contrib.staticfiles",
+    "octostore.leases",
+    "octostore.server",
+    "octostore.api",
+    "elections",
+]
+MIDDLEWARE = [
+    "octostore.api.request_id.RequestIdMiddleware",
+    "corsheaders.middleware.CorsMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+]
+ROOT_URLCONF = "octostore.urls"
+APPEND_SLASH = False
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+    }
+]
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA_DIR / "static"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = False
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- the database ------------------------------------------------------------------------------
+if DATABASE_URL:
+    try:
+        DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=None)}
+    except (dj_database_url.ParseError, dj_database_url.UnknownSchemeError, ValueError) as error:
+        raise ImproperlyConfigured("DATABASE_URL is not a database address like postgres://user@host/name.") from error
+else:
+    DATABASES = {
+        "default": {"ENGINE": "django.db.backends.sqlite3", "NAME": DATA_DIR / "octostore.sqlite3", "CONN_MAX_AGE": None}
+    }
+_database = DATABASES["default"]
+if _database["ENGINE"] == "django.db.backends.postgresql":
+    # Lock waits end by an error of the server before anything happened; every other wait is ended
+    # by closing the connection, never by cancelling the statement (guarantees, G1).
+    _database["ENGINE"] = "octostore.leases.postgresql"
+    _database.setdefault("OPTIONS", {})
+    _database["OPTIONS"].setdefault("connect_timeout", max(2, STORAGE_WAIT_SECONDS - 1))
+    _database["OPTIONS"].setdefault("tcp_user_timeout", STORAGE_WAIT_SECONDS * 1000)
+    _database["OPTIONS"].setdefault("application_name", "octostore")
+    _database["OPTIONS"].setdefault("options", f"-c lock_timeout={STORAGE_WAIT_SECONDS * 800}")
+elif _database["ENGINE"] == "django.db.backends.sqlite3":
+    # FULL, because NORMAL can forget commits on power loss, and a term could be given twice.
+    _database.setdefault("OPTIONS", {})
+    _database["OPTIONS"] |= {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": STORAGE_WAIT_SECONDS * 0.8,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+    }
+    # A test run must have a file: many threads and processes read it.
+    _database["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}
+else:
+    raise ImproperlyConfigured("DATABASE_URL must name PostgreSQL (postgres://...) or SQLite (sqlite:///...).")
+
+# --- the API -----------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_PARSER_CLASSES": [],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "octostore.api.negotiation.JsonOnly",
+    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "octostore.api.errors.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+    "UNAUTHENTICATED_TOKEN": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "OctoStore",
+    "VERSION": __version__,
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+}
+
+# --- background work ---------------------------------------------------------------------------
+CELERY_BROKER_URL = REDIS_URL or "memory://"
+
+TESTING = "pytest" in sys.modules
