@@ -1,0 +1,117 @@
+"""The ground every test stands on: one database, chosen by DATABASE_URL, else a SQLite file.
+
+The environment is set here, before the settings are read, so pyproject.toml must not name the
+settings module itself. Tests marked `only("postgresql")` or `only("sqlite")` run when that is the
+database of the run, and the summary names what this run could not show.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+pytest.register_assert_rewrite("tests.http", "tests.history")
+
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    # Workers inherit these; each has a database of its own beside the others'.
+    os.environ["OCTOSTORE_DATA"] = tempfile.mkdtemp(prefix="octostore-tests-")
+    os.environ["DJANGO_SETTINGS_MODULE"] = "octostore.settings"
+    for name in ("REDIS_URL", "OCTOSTORE_SERVER_KEY", "OCTOSTORE_SERVER_KEY_FILE", "PUBLIC_ELECTIONS"):
+        os.environ.pop(name, None)
+    # Budgets answer for load, of which tests make plenty; those that are about budgets set their own.
+    os.environ |= {
+        "OCTOSTORE_ELECTION_REQUESTS_PER_MINUTE": "10000000",
+        "OCTOSTORE_WRONG_CAPABILITIES_PER_MINUTE": "10000000",
+        "OCTOSTORE_LED_ROOMS_MAX": "100000000",
+        "OCTOSTORE_LED_ROOMS_MAX_PER_CLIENT": "100000000",
+        "OCTOSTORE_LOG_LEVEL": "ERROR",
+    }
+
+STRICT = os.environ.get("OCTOSTORE_TEST_STRICT") == "1"
+VENDOR = "postgresql" if os.environ.get("DATABASE_URL", "").startswith("postgres") else "sqlite"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "only(vendor): runs where that is the database of the run")
+    config.addinivalue_line("markers", "soak: long; runs under `make soak` alone")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ["OCTOSTORE_DATA"], ignore_errors=True)
+
+
+def pytest_report_header() -> str:
+    return f"database: {VENDOR}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what belongs to the other database; `.ci/run` and `make test` run once for each."""
+    others = [item for item in items if any(mark.args[0] != VENDOR for mark in item.iter_markers("only"))]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in others]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report: pytest.TestReport = yield  # type: ignore[misc, assignment]
+    if STRICT and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"Nothing may be skipped here, and this was: {report.longrepr}"
+    return report  # type: ignore[return-value]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Iterator[None]:
+    report: pytest.CollectReport = yield  # type: ignore[misc, assignment]
+    if STRICT and report.skipped:
+        report.outcome = "failed"
+        report.longrepr = f"Nothing may be skipped here, and this was: {report.longrepr}"  # type: ignore[assignment]
+    return report  # type: ignore[return-value]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    if not skipped:
+        return
+    terminalreporter.section("COULD NOT BE RUN", sep="!", red=True, bold=True)
+    for report in skipped:
+        why = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        terminalreporter.line(f"{report.nodeid}: {why}", red=True)
+    terminalreporter.line(f"{len(skipped)} tests could not be run on this machine; they prove nothing here.", red=True)
+
+
+@pytest.fixture
+def database(transactional_db: None) -> str:
+    """The tables, outside any transaction, so that threads and processes share what is committed.
+
+    Gives the vendor, `sqlite` or `postgresql`. Rows are gone after the test.
+    """
+    return VENDOR
+
+
+@pytest.fixture
+def database_url(database: str) -> str:
+    """The address under which another process reaches the tables of `database`."""
+    from django.db import connection
+
+    settings = connection.settings_dict
+    if database == "sqlite":
+        return f"sqlite:///{settings['NAME']}"
+    address = f"{settings['USER']}:{settings['PASSWORD']}@{settings['HOST']}:{settings['PORT']}"
+    return f"postgresql://{address}/{settings['NAME']}"
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """A data directory for processes of this test, with the server key of this run."""
+    with suppress(FileNotFoundError):
+        shutil.copy2(Path(os.environ["OCTOSTORE_DATA"]) / "server.key", tmp_path / "server.key")
+    return tmp_path
