@@ -105,7 +105,11 @@ if DATABASE_URL:
         raise ImproperlyConfigured("DATABASE_URL is not a database address like postgres://user@host/name.") from error
 else:
     DATABASES = {
-        "default": {"ENGINE": "django.db.backends.sqlite3", "NAME": DATA_DIR / "octostore.sqlite3", "CONN_MAX_AGE": None}
+        "default": {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": DATA_DIR / "octostore.sqlite3",
+            "CONN_MAX_AGE": None,
+        }
     }
 _database = DATABASES["default"]
 if _database["ENGINE"] == "django.db.backends.postgresql":

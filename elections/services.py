@@ -1,0 +1,149 @@
+"""What a room can do, in the words of elections; every rule of them that is no shape.
+
+Instants are milliseconds since 1970 on the database's clock, `received_at` is this process's
+monotonic clock in seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from django.conf import settings
+
+from elections.capacity import Capacity
+from octostore.leases import engine, history, reaper
+from octostore.leases.errors import NotCurrent
+from octostore.leases.outcomes import AttemptDiffers, AttemptOver, Delayed, Granted, Held, Hold, Past, Vacant
+from octostore.lib.errors import Conflict, Forbidden, Unavailable
+from octostore.live import admission
+
+SPACE = "elections"
+
+capacity = Capacity(SPACE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermStatus:
+    """Where one term stands among the terms of its room."""
+
+    status: Literal["current", "ended", "superseded", "unknown"]
+    # The term that leads now, if one does.
+    current_term: int | None
+
+
+def require_open() -> None:
+    """Raises Forbidden when public elections are switched off."""
+    if not settings.PUBLIC_ELECTIONS:
+        raise Forbidden("Public elections are switched off on this server")
+
+
+def open_room(*, client: str) -> None:
+    """A room needs nothing stored; opening one counts against the client's budget. Raises RateLimited."""
+    admission.campaigns.spend(client)
+
+
+def campaign(
+    *,
+    election_id: str,
+    candidate_id: str,
+    ttl: timedelta,
+    metadata: str | None,
+    attempt: str | None,
+    client: str,
+    charged_to: str,
+    received_at: float,
+) -> Granted | Held:
+    """Lead the room for `ttl`, or learn who does.
+
+    Raises RateLimited, CapacityExceeded; Conflict for an attempt that says something else than
+    before or whose term is over; Unavailable also when so much of the TTL was spent on the way
+    that the win would be worth little: the term is given back then.
+    """
+
+    def spend() -> None:
+        admission.campaigns.spend(client)
+
+    if attempt is None:
+        spend()
+    outcome = engine.acquire(
+        SPACE,
+        election_id,
+        holder=candidate_id,
+        ttl=ttl,
+        metadata=metadata,
+        charged_to=charged_to,
+        attempt=attempt,
+        charge=None if attempt is None else spend,
+        admit=lambda: capacity.admit(charged_to),
+    )
+    match outcome:
+        case Granted(replayed=False) if time.monotonic() - received_at > ttl.total_seconds() / 2:
+            with suppress(NotCurrent):
+                engine.release(SPACE, election_id, capability=outcome.capability)
+            raise Unavailable("The win came too late to be of use; it was given back")
+        case Granted() | Held():
+            return outcome
+        case AttemptDiffers():
+            raise Conflict("This Idempotency-Key was used with another candidate, TTL or metadata")
+        case AttemptOver():
+            raise Conflict("That term is over; use a new Idempotency-Key for a new attempt")
+        case Delayed():
+            raise AssertionError("a room has no lease delay")
+
+
+def status(*, election_id: str) -> Held | Vacant:
+    """Who leads at this instant. Vacant is advice: only a won campaign proves it."""
+    state = engine.inspect(SPACE, election_id)
+    return Vacant(last=state.last, revision=state.revision) if isinstance(state, Delayed) else state
+
+
+def renew(*, election_id: str, capability: str, ttl: timedelta | None, client: str) -> Granted:
+    """Lead for `ttl` from now (None: the term's own). Raises LeaseNotCurrent; RateLimited for guessing."""
+    with _guesses_limited(client):
+        return engine.renew(SPACE, election_id, capability=capability, ttl=ttl)
+
+
+def resign(*, election_id: str, capability: str, client: str) -> Hold:
+    """Stop leading; the term that ended. Raises LeaseNotCurrent; RateLimited for guessing."""
+    with _guesses_limited(client):
+        return engine.release(SPACE, election_id, capability=capability).hold
+
+
+def term_status(*, election_id: str, term: int) -> TermStatus:
+    """Whether `term` leads, was the last, was passed by, or lies above every term of the room."""
+    match engine.inspect(SPACE, election_id):
+        case Held(hold=hold):
+            last, current = hold.term, hold.term
+        case Vacant(last=hold) | Delayed(last=hold):
+            last, current = hold.term if hold else 0, None
+    if term > last:
+        return TermStatus(status="unknown", current_term=current)
+    if term < last:
+        return TermStatus(status="superseded", current_term=current)
+    return TermStatus(status="current" if current else "ended", current_term=current)
+
+
+def terms(*, election_id: str, limit: int) -> list[Past]:
+    """The room's last terms, newest first."""
+    return history.terms(SPACE, election_id, limit=limit)
+
+
+def forget_idle_rooms() -> int:
+    """Forget the rooms nobody has led for the set time, with their history; how many went."""
+    return reaper.forget(SPACE, idle=timedelta(seconds=settings.ROOM_IDLE_SECONDS))
+
+
+@contextmanager
+def _guesses_limited(client: str) -> Iterator[None]:
+    """Only a capability that was never this room's last one costs budget, so load strands no leader."""
+    try:
+        yield
+    except NotCurrent as error:
+        if error.ending is None:
+            admission.wrong_capabilities.spend(client)
+        raise

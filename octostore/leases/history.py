@@ -1,0 +1,45 @@
+"""What a name's recorded events tell of its past terms."""
+
+from __future__ import annotations
+
+from octostore.leases import storage
+from octostore.leases.models import Ending, LeaseEvent
+from octostore.leases.outcomes import Past
+from octostore.leases.rows import Row
+
+
+def terms(space: str, name: str, *, limit: int) -> list[Past]:
+    """The name's last `limit` terms as their events recorded them, newest first.
+
+    A term past its deadline whose end nobody has marked is told as ended then.
+    """
+    row: Row | None = storage.run(lambda transitions: transitions.read(space, name))
+    if row is None:
+        return []
+    # A term has at most two events: its beginning and its end.
+    newest = LeaseEvent.objects.filter(lease_id=row.id).order_by("-incarnation", "-n")[: 2 * limit]
+    recorded: list[LeaseEvent] = storage.run(lambda _: list(newest))
+    ends = {event.term: event for event in recorded if event.kind != LeaseEvent.Kind.ACQUIRED}
+    begins = [event for event in recorded if event.kind == LeaseEvent.Kind.ACQUIRED][:limit]
+    return [_past(begin, ends.get(begin.term), row) for begin in begins]
+
+
+def _past(begin: LeaseEvent, end: LeaseEvent | None, row: Row) -> Past:
+    ended_at, ending, renewals = None, None, begin.renewals
+    if end:
+        ended_at, ending, renewals = end.at, Ending(end.kind), end.renewals
+    elif begin.term == row.term:
+        renewals = row.renewals
+        if row.is_overdue:
+            ended_at, ending = row.expires_at, Ending.EXPIRED
+    return Past(
+        term=begin.term,
+        holder=begin.holder,
+        metadata=begin.metadata,
+        began_at=begin.at,
+        ended_at=ended_at,
+        ending=ending,
+        renewals=renewals,
+        reason=end.reason if end else "",
+        actor=end.actor if end else "",
+    )

@@ -1,0 +1,119 @@
+"""What the engine answers. Losing is a value; only misused authority is an exception."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from octostore.leases.models import Ending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """The current or the last term of a name. Instants are milliseconds since 1970."""
+
+    term: int
+    holder: str
+    metadata: str | None
+    group_id: str | None
+    ttl: timedelta
+    began_at: int
+    expires_at: int
+    renewals: int
+    # Null while it lives.
+    ended_at: int | None
+    ending: Ending | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """How far a name's events have been counted: `<incarnation>-<n>` on the wire."""
+
+    incarnation: int
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.incarnation}-{self.n}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Granted:
+    """The caller holds the name."""
+
+    hold: Hold
+    # The secret that renews and releases; shown to the holder alone.
+    capability: str
+    # From the database's clock at the grant or renewal to the deadline.
+    remaining: timedelta
+    # Whether this repeats an earlier answer to the same attempt.
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Somebody holds the name."""
+
+    hold: Hold
+    remaining: timedelta
+    revision: Revision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delayed:
+    """Nobody holds the name, and nobody may yet."""
+
+    last: Hold
+    available_at: int
+    remaining: timedelta
+    revision: Revision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vacant:
+    """Anybody may acquire the name; `last` is None when nobody ever did."""
+
+    last: Hold | None
+    revision: Revision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptDiffers:
+    """The attempt's key was used with other content, and that term lives."""
+
+    term: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptOver:
+    """The attempt had its term, and that term is over."""
+
+    term: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """The term that has just ended by its holder's word."""
+
+    hold: Hold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revoked:
+    """The term that has just ended by an operator's word."""
+
+    hold: Hold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """One term of a name's history, instants in milliseconds since 1970."""
+
+    term: int
+    holder: str
+    metadata: str | None
+    began_at: int
+    ended_at: int | None
+    ending: Ending | None
+    renewals: int
+    reason: str
+    actor: str

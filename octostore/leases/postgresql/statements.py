@@ -1,0 +1,162 @@
+"""The atomic transitions on PostgreSQL: one statement each, its contract above it.
+
+Every statement that judges time takes the row's lock first and reads the clock after it, in the
+CTEs `l` and `t`, and only then decides (guarantees, G4); a plain `UPDATE ... WHERE expires_at >
+clock_timestamp()` that waited behind a lock-only blocker renews a dead lease. `MATERIALIZED` keeps
+that order. Event rows are written by the same statement. All run in autocommit, READ COMMITTED.
+"""
+
+from __future__ import annotations
+
+from octostore.leases.clock import EPOCH
+from octostore.leases.rows import ATTEMPT_MEMORY_MS, COLUMNS, FLOOR_MARGIN_MS
+
+NOW = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+_OF_LEASE = ", ".join(f"lease.{column}" for column in COLUMNS.split(", "))
+
+_LOCK = "l AS MATERIALIZED (SELECT {columns} FROM leases_lease WHERE space = %(space)s AND name = %(name)s {also} FOR UPDATE)"
+_CLOCK = f"t AS MATERIALIZED (SELECT {NOW} AS now FROM l)"
+
+_EVENT = """INSERT INTO leases_leaseevent
+    (lease_id, incarnation, n, kind, at, term, holder, metadata, expires_at, renewals, reason, actor)"""
+# A term that ends: the row as the update left it tells kind and instant.
+_ENDED = f"""ended AS ({_EVENT}
+    SELECT id, incarnation, events, ending, ended_at, term, holder, metadata, expires_at, renewals, {{reason}}, {{actor}}
+    FROM done WHERE {{which}})"""
+
+
+def _locked(*, columns: str, also: str = "") -> str:
+    return "WITH " + _LOCK.format(columns=columns, also=also) + ",\n" + _CLOCK
+
+
+# The name's row and the clock, without a lock: what answers a follower, a reader and a retry.
+READ = f"SELECT {COLUMNS}, {NOW} FROM leases_lease WHERE space = %(space)s AND name = %(name)s"
+
+# A vacant row for a new name. It never grants: its clock was read before its wait.
+FOUND = f"""INSERT INTO leases_lease (space, name, term, holder, charged_to, ttl_ms, delay_ms, began_at, expires_at,
+    renewals, ended_at, ending, available_at, incarnation, events, key_id)
+VALUES (%(space)s, %(name)s, 0, '', '', 0, 0, 0, 0, 0, {NOW}, '', 0, 0, 0, '') ON CONFLICT (space, name) DO NOTHING"""
+
+# Grant a vacant name: no row when it is held, delayed, absent, or when the attempt has had its term.
+# Writes `expired` for a term nobody had marked, then `acquired`.
+TAKE = f"""{_locked(columns="*")},
+granted AS (
+    UPDATE leases_lease lease SET
+        term = greatest(l.term + 1, t.now - {EPOCH}),
+        incarnation = CASE l.incarnation WHEN 0 THEN greatest(l.term + 1, t.now - {EPOCH}) ELSE l.incarnation END,
+        events = l.events + CASE WHEN l.ended_at IS NULL THEN 2 ELSE 1 END,
+        holder = %(holder)s, metadata = %(metadata)s, group_id = %(group_id)s, charged_to = %(charged_to)s,
+        ttl_ms = %(ttl_ms)s, delay_ms = %(delay_ms)s, began_at = t.now, expires_at = t.now + %(ttl_ms)s,
+        renewals = 0, ended_at = NULL, ending = '', available_at = 0,
+        nonce = %(nonce)s, key_id = %(key_id)s, capability_digest = %(capability_digest)s,
+        attempt_digest = %(attempt_digest)s, content_digest = %(content_digest)s
+    FROM l, t
+    WHERE lease.id = l.id
+        AND (l.ended_at IS NOT NULL OR l.expires_at <= t.now)
+        AND CASE WHEN l.ended_at IS NULL THEN l.expires_at + l.delay_ms ELSE l.available_at END <= t.now
+        AND (l.attempt_digest = %(attempt_digest)s
+            AND coalesce(l.ended_at, l.expires_at) > t.now - {ATTEMPT_MEMORY_MS}) IS NOT TRUE
+    RETURNING {_OF_LEASE}, t.now),
+ended AS ({_EVENT}
+    SELECT l.id, l.incarnation, l.events + 1, 'expired', l.expires_at, l.term, l.holder, l.metadata, l.expires_at,
+        l.renewals, '', ''
+    FROM l, granted WHERE l.ended_at IS NULL),
+acquired AS ({_EVENT}
+    SELECT id, incarnation, events, 'acquired', began_at, term, holder, metadata, expires_at, 0, '', '' FROM granted)
+SELECT * FROM granted"""
+
+# Move the deadline of a live term, for the right capability alone; a wrong one takes no lock.
+RENEW = f"""{_locked(columns="id, ttl_ms, ended_at, expires_at", also="AND capability_digest = %(capability_digest)s")}
+UPDATE leases_lease lease SET
+    expires_at = t.now + coalesce(%(ttl_ms)s, l.ttl_ms), ttl_ms = coalesce(%(ttl_ms)s, l.ttl_ms),
+    renewals = renewals + 1
+FROM l, t
+WHERE lease.id = l.id AND lease.capability_digest = %(capability_digest)s
+    AND l.ended_at IS NULL AND l.expires_at > t.now
+RETURNING {_OF_LEASE}, t.now"""
+
+# End a live term by its capability; a delay is asked for, or there is none.
+RELEASE = f"""{_locked(columns="id, ended_at, expires_at", also="AND capability_digest = %(capability_digest)s")},
+done AS (
+    UPDATE leases_lease lease SET ended_at = t.now, ending = 'released', events = events + 1,
+        available_at = CASE WHEN %(delayed)s THEN t.now + delay_ms ELSE 0 END
+    FROM l, t
+    WHERE lease.id = l.id AND lease.capability_digest = %(capability_digest)s
+        AND l.ended_at IS NULL AND l.expires_at > t.now
+    RETURNING {_OF_LEASE}, t.now),
+{_ENDED.format(reason="''", actor="''", which="true")}
+SELECT * FROM done"""
+
+# End exactly one live term by its number, on an operator's word.
+REVOKE = f"""{_locked(columns="id, ended_at, expires_at", also="AND term = %(term)s")},
+done AS (
+    UPDATE leases_lease lease SET ended_at = t.now, ending = 'revoked', events = events + 1,
+        available_at = t.now + %(delay_ms)s
+    FROM l, t
+    WHERE lease.id = l.id AND lease.term = %(term)s AND l.ended_at IS NULL AND l.expires_at > t.now
+    RETURNING {_OF_LEASE}, t.now),
+{_ENDED.format(reason="%(reason)s", actor="%(actor)s", which="true")}
+SELECT * FROM done"""
+
+_MARK = f"""done AS (
+    UPDATE leases_lease lease SET ended_at = lease.expires_at, ending = 'expired', events = events + 1,
+        available_at = lease.expires_at + delay_ms
+    FROM l, t
+    WHERE lease.id = l.id AND l.ended_at IS NULL AND l.expires_at <= t.now
+    RETURNING {_OF_LEASE}, t.now),
+{_ENDED.format(reason="''", actor="''", which="true")}"""
+
+# Mark the end of one name's overdue term, at its deadline.
+SETTLE = f"""{_locked(columns="id, ended_at, expires_at")},
+{_MARK}
+SELECT * FROM done"""
+
+# The same for a batch, rows locked in key order and none waited for. The sequential scan asks the
+# clock once; each row is judged again by the clock read after all the locks.
+SWEEP = f"""WITH seen AS MATERIALIZED (SELECT {NOW} AS now),
+l AS MATERIALIZED (
+    SELECT id, ended_at, expires_at FROM leases_lease
+    WHERE ended_at IS NULL AND expires_at <= (SELECT now FROM seen)
+    ORDER BY id LIMIT %(batch)s FOR UPDATE SKIP LOCKED),
+t AS MATERIALIZED (SELECT {NOW} AS now FROM (SELECT count(*) FROM l) AS locked),
+{_MARK}
+SELECT count(*) FROM done"""
+
+# Names whose last term ended long ago and whose number the floor has passed by a day: forgetting
+# them cannot bring an old term back (G2).
+FORGET = f"""WITH seen AS MATERIALIZED (SELECT {NOW} AS now),
+l AS MATERIALIZED (
+    SELECT id FROM leases_lease
+    WHERE space = %(space)s AND ended_at <= (SELECT now FROM seen) - %(idle_ms)s
+        AND term <= (SELECT now FROM seen) - {EPOCH + FLOOR_MARGIN_MS}
+    ORDER BY id LIMIT %(batch)s FOR UPDATE SKIP LOCKED),
+events AS (DELETE FROM leases_leaseevent event USING l WHERE event.lease_id = l.id),
+forgotten AS (DELETE FROM leases_lease lease USING l WHERE lease.id = l.id RETURNING lease.id)
+SELECT count(*) FROM forgotten"""
+
+# Events older than the `kept` newest of their name.
+TRIM = """DELETE FROM leases_leaseevent WHERE id IN (
+    SELECT event.id FROM leases_leaseevent event JOIN leases_lease lease ON lease.id = event.lease_id
+    WHERE lease.events > %(kept)s
+        AND (event.incarnation < lease.incarnation OR event.n <= lease.events - %(kept)s)
+    ORDER BY event.id LIMIT %(batch)s)"""
+
+# After a restore: every live term ends, and every name that was ever held starts a new incarnation.
+RESTORE = f"""WITH l AS MATERIALIZED (
+    SELECT id, ended_at, incarnation, term FROM leases_lease WHERE term > 0 ORDER BY id FOR UPDATE),
+t AS MATERIALIZED (SELECT {NOW} AS now FROM (SELECT count(*) FROM l) AS locked),
+done AS (
+    UPDATE leases_lease lease SET
+        incarnation = greatest(l.incarnation + 1, l.term + 1, t.now - {EPOCH}),
+        events = CASE WHEN l.ended_at IS NULL THEN 1 ELSE 0 END,
+        ended_at = coalesce(l.ended_at, t.now),
+        ending = CASE WHEN l.ended_at IS NULL THEN 'revoked' ELSE ending END
+    FROM l, t WHERE lease.id = l.id
+    RETURNING {_OF_LEASE}, t.now),
+{_ENDED.format(reason="%(reason)s", actor="%(actor)s", which="events = 1")}
+SELECT count(*) FROM done WHERE events = 1"""
+
+# How many terms of a space are live, for each whom they count against.
+COUNT = f"""WITH seen AS MATERIALIZED (SELECT {NOW} AS now)
+SELECT charged_to, count(*) FROM leases_lease
+WHERE space = %(space)s AND ended_at IS NULL AND expires_at > (SELECT now FROM seen) GROUP BY charged_to"""

@@ -1,0 +1,96 @@
+"""The atomic transitions on SQLite, each run inside one IMMEDIATE transaction that knows `now`.
+
+SQLite has no data-modifying CTE, so a transition is two or three statements: mark the overdue end,
+change the row, record the event. The transaction holds the file's only write lock before its clock
+is read, which is "lock, then look at the clock, then decide" (guarantees, G4) for every row at once.
+"""
+
+from __future__ import annotations
+
+from octostore.leases.clock import EPOCH
+from octostore.leases.rows import ATTEMPT_MEMORY_MS, COLUMNS, FLOOR_MARGIN_MS
+
+_OF_LEASE = ", ".join(f"lease.{column}" for column in COLUMNS.split(", "))
+_NAMED = "space = %(space)s AND name = %(name)s"
+_LIVE = "ended_at IS NULL AND expires_at > %(now)s"
+_TERM = f"max(term + 1, %(now)s - {EPOCH})"
+
+# The row beside the clock's, in one snapshot and without a lock.
+READ = f"""SELECT {_OF_LEASE}, clock.mark, clock.boottime, clock.boot_id
+FROM leases_lease lease JOIN leases_clock clock ON clock.id = 1 WHERE {_NAMED}"""
+
+# A vacant row for a new name; it never grants.
+FOUND = """INSERT INTO leases_lease (space, name, term, holder, charged_to, ttl_ms, delay_ms, began_at, expires_at,
+    renewals, ended_at, ending, available_at, incarnation, events, key_id)
+VALUES (%(space)s, %(name)s, 0, '', '', 0, 0, 0, 0, 0, %(now)s, '', 0, 0, 0, '') ON CONFLICT (space, name) DO NOTHING"""
+
+# What an update returned, as an event: an end by its kind and instant, a grant by its beginning.
+RECORD = """INSERT INTO leases_leaseevent
+    (lease_id, incarnation, n, kind, at, term, holder, metadata, expires_at, renewals, reason, actor)
+SELECT id, incarnation, events, CASE WHEN ended_at IS NULL THEN 'acquired' ELSE ending END, coalesce(ended_at, began_at),
+    term, holder, metadata, expires_at, renewals, %(reason)s, %(actor)s
+FROM leases_lease WHERE id = %(id)s"""
+
+# Mark the end of one name's overdue term, at its deadline.
+SETTLE = f"""UPDATE leases_lease SET ended_at = expires_at, ending = 'expired', events = events + 1,
+    available_at = expires_at + delay_ms
+WHERE {_NAMED} AND ended_at IS NULL AND expires_at <= %(now)s RETURNING {COLUMNS}"""
+
+# Grant a name whose end is marked: no row when it is held, delayed, absent, or when the attempt
+# has had its term.
+TAKE = f"""UPDATE leases_lease SET
+    term = {_TERM}, incarnation = CASE incarnation WHEN 0 THEN {_TERM} ELSE incarnation END, events = events + 1,
+    holder = %(holder)s, metadata = %(metadata)s, group_id = %(group_id)s, charged_to = %(charged_to)s,
+    ttl_ms = %(ttl_ms)s, delay_ms = %(delay_ms)s, began_at = %(now)s, expires_at = %(now)s + %(ttl_ms)s,
+    renewals = 0, ended_at = NULL, ending = '', available_at = 0,
+    nonce = %(nonce)s, key_id = %(key_id)s, capability_digest = %(capability_digest)s,
+    attempt_digest = %(attempt_digest)s, content_digest = %(content_digest)s
+WHERE {_NAMED} AND ended_at IS NOT NULL AND available_at <= %(now)s
+    AND (attempt_digest = %(attempt_digest)s AND ended_at > %(now)s - {ATTEMPT_MEMORY_MS}) IS NOT TRUE
+RETURNING {COLUMNS}"""
+
+# Move the deadline of a live term, for the right capability alone.
+RENEW = f"""UPDATE leases_lease SET expires_at = %(now)s + coalesce(%(ttl_ms)s, ttl_ms),
+    ttl_ms = coalesce(%(ttl_ms)s, ttl_ms), renewals = renewals + 1
+WHERE {_NAMED} AND capability_digest = %(capability_digest)s AND {_LIVE} RETURNING {COLUMNS}"""
+
+# End a live term by its capability; a delay is asked for, or there is none.
+RELEASE = f"""UPDATE leases_lease SET ended_at = %(now)s, ending = 'released', events = events + 1,
+    available_at = CASE WHEN %(delayed)s THEN %(now)s + delay_ms ELSE 0 END
+WHERE {_NAMED} AND capability_digest = %(capability_digest)s AND {_LIVE} RETURNING {COLUMNS}"""
+
+# End exactly one live term by its number, on an operator's word.
+REVOKE = f"""UPDATE leases_lease SET ended_at = %(now)s, ending = 'revoked', events = events + 1,
+    available_at = %(now)s + %(delay_ms)s
+WHERE {_NAMED} AND term = %(term)s AND {_LIVE} RETURNING {COLUMNS}"""
+
+# The overdue terms of one batch.
+SWEEP = """UPDATE leases_lease SET ended_at = expires_at, ending = 'expired', events = events + 1,
+    available_at = expires_at + delay_ms
+WHERE id IN (SELECT id FROM leases_lease WHERE ended_at IS NULL AND expires_at <= %(now)s ORDER BY id LIMIT %(batch)s)
+RETURNING id"""
+
+# Names whose last term ended long ago and whose number the floor has passed by a day (G2).
+FORGET = f"""DELETE FROM leases_lease WHERE id IN (
+    SELECT id FROM leases_lease WHERE space = %(space)s AND ended_at <= %(now)s - %(idle_ms)s
+        AND term <= %(now)s - {EPOCH + FLOOR_MARGIN_MS} ORDER BY id LIMIT %(batch)s)
+RETURNING id"""
+FORGET_EVENTS = "DELETE FROM leases_leaseevent WHERE lease_id = %(id)s"
+
+# Events older than the `kept` newest of their name.
+TRIM = """DELETE FROM leases_leaseevent WHERE id IN (
+    SELECT event.id FROM leases_leaseevent event JOIN leases_lease lease ON lease.id = event.lease_id
+    WHERE lease.events > %(kept)s
+        AND (event.incarnation < lease.incarnation OR event.n <= lease.events - %(kept)s)
+    ORDER BY event.id LIMIT %(batch)s)"""
+
+# After a restore: every live term ends, and every name that was ever held starts a new incarnation.
+RESTORE = f"""UPDATE leases_lease SET
+    incarnation = max(incarnation + 1, term + 1, %(now)s - {EPOCH}),
+    events = CASE WHEN ended_at IS NULL THEN 1 ELSE 0 END,
+    ended_at = coalesce(ended_at, %(now)s),
+    ending = CASE WHEN ended_at IS NULL THEN 'revoked' ELSE ending END
+WHERE term > 0 RETURNING id, events"""
+
+# How many terms of a space are live, for each whom they count against.
+COUNT = f"""SELECT charged_to, count(*) FROM leases_lease WHERE space = %(space)s AND {_LIVE} GROUP BY charged_to"""

@@ -1,0 +1,122 @@
+"""The engine's steps on SQLite: one IMMEDIATE transaction each, through the queue of writers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from octostore.leases.clock import Mark
+from octostore.leases.rows import Grant, Row
+from octostore.leases.sqlite import statements
+from octostore.leases.sqlite.writing import READ_CLOCK, writing
+
+
+def read(space: str, name: str) -> Row | None:
+    with connection.cursor() as cursor:
+        cursor.execute(statements.READ, {"space": space, "name": name})
+        row = cursor.fetchone()
+    return Row(*row[:-3], now=Mark(*row[-3:]).now()) if row else None
+
+
+def found(space: str, name: str) -> None:
+    with _writing() as (cursor, now):
+        cursor.execute(statements.FOUND, {"space": space, "name": name, "now": now})
+
+
+def take(grant: Grant) -> Row | None:
+    parameters = grant._asdict()
+    with _writing() as (cursor, now):
+        _change(cursor, now, statements.SETTLE, parameters)
+        return _change(cursor, now, statements.TAKE, parameters)
+
+
+def renew(space: str, name: str, capability_digest: bytes, ttl_ms: int | None) -> Row | None:
+    parameters = {"space": space, "name": name, "capability_digest": capability_digest, "ttl_ms": ttl_ms}
+    with _writing() as (cursor, now):
+        return _update(cursor, now, statements.RENEW, parameters)
+
+
+def release(space: str, name: str, capability_digest: bytes, delayed: bool) -> Row | None:
+    parameters = {"space": space, "name": name, "capability_digest": capability_digest, "delayed": delayed}
+    with _writing() as (cursor, now):
+        return _change(cursor, now, statements.RELEASE, parameters)
+
+
+def revoke(space: str, name: str, term: int, delay_ms: int, reason: str, actor: str) -> Row | None:
+    parameters = {"space": space, "name": name, "term": term, "delay_ms": delay_ms}
+    with _writing() as (cursor, now):
+        return _change(cursor, now, statements.REVOKE, parameters, reason=reason, actor=actor)
+
+
+def settle(space: str, name: str) -> Row | None:
+    with _writing() as (cursor, now):
+        return _change(cursor, now, statements.SETTLE, {"space": space, "name": name})
+
+
+def sweep(batch: int) -> int:
+    with _writing() as (cursor, now):
+        ended = _every(cursor, statements.SWEEP, now=now, batch=batch)
+        for (lease,) in ended:
+            _record(cursor, lease)
+        return len(ended)
+
+
+def forget(space: str, idle_ms: int, batch: int) -> int:
+    with _writing() as (cursor, now):
+        forgotten = _every(cursor, statements.FORGET, space=space, idle_ms=idle_ms, now=now, batch=batch)
+        for (lease,) in forgotten:
+            cursor.execute(statements.FORGET_EVENTS, {"id": lease})
+        return len(forgotten)
+
+
+def trim(kept: int, batch: int) -> int:
+    with _writing() as (cursor, _):
+        cursor.execute(statements.TRIM, {"kept": kept, "batch": batch})
+        return cursor.rowcount
+
+
+def restore(reason: str, actor: str) -> int:
+    with _writing() as (cursor, now):
+        names = _every(cursor, statements.RESTORE, now=now)
+        ended = [lease for lease, events in names if events]
+        for lease in ended:
+            _record(cursor, lease, reason, actor)
+        return len(ended)
+
+
+def count(space: str) -> dict[str, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(READ_CLOCK)
+        now = Mark(*cursor.fetchone() or (0, 0, "")).now()
+        return dict(_every(cursor, statements.COUNT, space=space, now=now))
+
+
+def _writing() -> Any:
+    return writing(settings.STORAGE_WAIT_SECONDS)
+
+
+def _update(cursor: CursorWrapper, now: int, statement: str, parameters: dict[str, Any]) -> Row | None:
+    rows = _every(cursor, statement, **parameters, now=now)
+    return Row(*rows[0], now=now) if rows else None
+
+
+def _change(
+    cursor: CursorWrapper, now: int, statement: str, parameters: dict[str, Any], reason: str = "", actor: str = ""
+) -> Row | None:
+    """An update that is an event: recorded in the same transaction."""
+    row = _update(cursor, now, statement, parameters)
+    if row:
+        _record(cursor, row.id, reason, actor)
+    return row
+
+
+def _record(cursor: CursorWrapper, lease: int, reason: str = "", actor: str = "") -> None:
+    cursor.execute(statements.RECORD, {"id": lease, "reason": reason, "actor": actor})
+
+
+def _every(cursor: CursorWrapper, statement: str, **parameters: Any) -> list[tuple[Any, ...]]:
+    cursor.execute(statement, parameters)
+    return cursor.fetchall()
