@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets as random
 from pathlib import Path
@@ -65,11 +66,9 @@ def _write(path: Path, text: str, *, replace: bool) -> None:
             file.flush()
             os.fsync(file.fileno())
         if replace:
-            os.replace(draft, path)
+            draft.replace(path)
         else:
-            try:
-                os.link(draft, path)
-            except FileExistsError:
-                pass
+            with contextlib.suppress(FileExistsError):
+                path.hardlink_to(draft)
     finally:
         draft.unlink(missing_ok=True)

@@ -14,14 +14,16 @@ from octostore.leases.rows import ATTEMPT_MEMORY_MS, COLUMNS, FLOOR_MARGIN_MS
 NOW = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 _OF_LEASE = ", ".join(f"lease.{column}" for column in COLUMNS.split(", "))
 
-_LOCK = "l AS MATERIALIZED (SELECT {columns} FROM leases_lease WHERE space = %(space)s AND name = %(name)s {also} FOR UPDATE)"
+_LOCK = """l AS MATERIALIZED (
+    SELECT {columns} FROM leases_lease WHERE space = %(space)s AND name = %(name)s {also} FOR UPDATE)"""
 _CLOCK = f"t AS MATERIALIZED (SELECT {NOW} AS now FROM l)"
 
 _EVENT = """INSERT INTO leases_leaseevent
     (lease_id, incarnation, n, kind, at, term, holder, metadata, expires_at, renewals, reason, actor)"""
 # A term that ends: the row as the update left it tells kind and instant.
 _ENDED = f"""ended AS ({_EVENT}
-    SELECT id, incarnation, events, ending, ended_at, term, holder, metadata, expires_at, renewals, {{reason}}, {{actor}}
+    SELECT id, incarnation, events, ending, ended_at, term, holder, metadata, expires_at, renewals,
+        {{reason}}, {{actor}}
     FROM done WHERE {{which}})"""
 
 

@@ -27,8 +27,8 @@ VALUES (%(space)s, %(name)s, 0, '', '', 0, 0, 0, 0, 0, %(now)s, '', 0, 0, 0, '')
 # What an update returned, as an event: an end by its kind and instant, a grant by its beginning.
 RECORD = """INSERT INTO leases_leaseevent
     (lease_id, incarnation, n, kind, at, term, holder, metadata, expires_at, renewals, reason, actor)
-SELECT id, incarnation, events, CASE WHEN ended_at IS NULL THEN 'acquired' ELSE ending END, coalesce(ended_at, began_at),
-    term, holder, metadata, expires_at, renewals, %(reason)s, %(actor)s
+SELECT id, incarnation, events, CASE WHEN ended_at IS NULL THEN 'acquired' ELSE ending END,
+    coalesce(ended_at, began_at), term, holder, metadata, expires_at, renewals, %(reason)s, %(actor)s
 FROM leases_lease WHERE id = %(id)s"""
 
 # Mark the end of one name's overdue term, at its deadline.
