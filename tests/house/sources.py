@@ -19,7 +19,7 @@ def product() -> list[Path]:
     return [ROOT / "manage.py", *files(*PACKAGES)]
 
 
-def tests() -> list[Path]:
+def suite() -> list[Path]:
     return files("tests")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.sources import ROOT, place, tests, tree
+from tests.house.sources import ROOT, place, suite, tree
 
 GUARANTEES = ROOT / "docs" / "guarantees.md"
 _TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+(?:::\w+)?)`")
@@ -48,7 +48,7 @@ def test_no_test_is_skipped_or_expected_to_fail() -> None:
     marks = {"skip", "skipif", "xfail", "importorskip"}
     dodged = [
         place(path, node)
-        for path in tests()
+        for path in suite()
         for node in ast.walk(tree(path))
         if isinstance(node, ast.Attribute) and node.attr in marks
     ]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from tests.house.sources import ROOT, place, product, tests, tree
+from tests.house.sources import ROOT, place, product, suite, tree
 
 PYTHON_LINES = 400
 TEMPLATE_LINES = 120
 
 
 def test_python_files_are_capped() -> None:
-    sizes = {place(path): len(path.read_text(encoding="utf-8").splitlines()) for path in [*product(), *tests()]}
+    sizes = {place(path): len(path.read_text(encoding="utf-8").splitlines()) for path in [*product(), *suite()]}
     assert {name: lines for name, lines in sizes.items() if lines > PYTHON_LINES} == {}
 
 

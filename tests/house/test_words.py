@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.house.sources import place, product, tests, tree
+from tests.house.sources import place, product, suite, tree
 
 RUMMAGE = {"utils", "helpers", "common", "base", "core", "misc"}
 # Django loads a database backend from a module of this name.
@@ -27,7 +27,7 @@ def _names(module: ast.Module) -> Iterator[tuple[str, ast.AST]]:
 def test_no_module_is_a_rummage_drawer() -> None:
     drawers = [
         place(path)
-        for path in [*product(), *tests()]
+        for path in [*product(), *suite()]
         if RUMMAGE & {path.stem, *(part.lower() for part in Path(place(path)).parts[:-1])}
         and place(path) not in REQUIRED
     ]
