@@ -33,6 +33,10 @@ def ttl(seconds: int) -> timedelta:
     return timedelta(seconds=seconds)
 
 
+def default_ttl() -> timedelta:
+    return timedelta(seconds=settings.ELECTION_TTL_DEFAULT_SECONDS)
+
+
 def metadata(text: str | None) -> str | None:
     if text is not None and len(text) > settings.METADATA_MAX_CHARACTERS:
         raise InvalidInput(f"metadata must have at most {settings.METADATA_MAX_CHARACTERS} characters")

@@ -13,6 +13,7 @@ import msgspec
 from django.conf import settings
 from msgspec import UNSET, Struct, UnsetType
 
+from elections.services import TermStatus
 from octostore.leases.models import Ending
 from octostore.leases.outcomes import Granted, Held, Hold, Past, Vacant
 
@@ -149,6 +150,11 @@ def term(past: Past) -> TermOutput:
         else msgspec.convert(END[past.ending], Literal["resigned", "expired", "removed"]),
         renewals=past.renewals,
     )
+
+
+def term_status(election_id: str, number: int, outcome: TermStatus) -> TermStatusOutput:
+    current = UNSET if outcome.current_term is None else outcome.current_term
+    return TermStatusOutput(election_id=election_id, term=number, status=outcome.status, current_term=current)
 
 
 def leader(hold: Hold) -> Leader:

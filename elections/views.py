@@ -1,0 +1,49 @@
+"""The doors of elections: parse, one step, render."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from elections import verbs
+from octostore.api.bodies import read_object
+from octostore.api.door import caller_of, respond
+
+
+class ElectionsView(APIView):
+    def post(self, request: Request) -> HttpResponse:
+        return respond(verbs.create(lambda: read_object(request), caller_of(request)))
+
+
+class ElectionView(APIView):
+    def get(self, request: Request, election_id: str) -> HttpResponse:
+        return respond(verbs.status(election_id))
+
+
+class CampaignView(APIView):
+    def post(self, request: Request, election_id: str) -> HttpResponse:
+        attempt = request.headers.get("Idempotency-Key")
+        return respond(
+            verbs.campaign(election_id, lambda: read_object(request), caller_of(request), attempt=attempt)
+        )
+
+
+class RenewView(APIView):
+    def post(self, request: Request, election_id: str) -> HttpResponse:
+        return respond(verbs.renew(election_id, lambda: read_object(request), caller_of(request)))
+
+
+class ResignView(APIView):
+    def post(self, request: Request, election_id: str) -> HttpResponse:
+        return respond(verbs.resign(election_id, lambda: read_object(request), caller_of(request)))
+
+
+class TermsView(APIView):
+    def get(self, request: Request, election_id: str) -> HttpResponse:
+        return respond(verbs.terms(election_id, limit=request.query_params.get("limit")))
+
+
+class TermView(APIView):
+    def get(self, request: Request, election_id: str, term: str) -> HttpResponse:
+        return respond(verbs.term_status(election_id, term))

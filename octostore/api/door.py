@@ -1,0 +1,53 @@
+"""Between a request and the steps of a verb, which know no request object.
+
+A step takes the path's parts, a way to the body's object and a `Caller`, and gives a `Reply`; a view
+is a thin door around one step, and another door can open beside it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+from rest_framework.request import Request
+
+from octostore.api.client import client_digest, client_of
+
+# Reads the body when a step asks for it: the path is judged first (contract, order of checks).
+Body = Callable[[], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who is asking, and since when; `received_at` is this process's monotonic clock in seconds."""
+
+    client: str
+    charged_to: str
+    received_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a step answers; `shape` becomes the JSON body."""
+
+    shape: msgspec.Struct
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def body(self) -> bytes:
+        return msgspec.json.encode(self.shape)
+
+
+def caller_of(request: HttpRequest | Request) -> Caller:
+    client = client_of(request)
+    received_at = request.META.get("octostore.received_at") or time.monotonic()
+    return Caller(client=client, charged_to=client_digest(client), received_at=received_at)
+
+
+def respond(reply: Reply) -> HttpResponse:
+    return HttpResponse(reply.body, status=reply.status, headers=reply.headers, content_type="application/json")
