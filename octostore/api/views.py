@@ -1,0 +1,25 @@
+"""What every JSON endpoint's view has: OPTIONS, HEAD where GET is, and headers for a machine's answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+
+class JsonView(APIView):
+    """DRF's view; HEAD comes with GET, preflights are answered before it."""
+
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        return {
+            "Allow": ", ".join(self.allowed_methods),
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+        }
+
+    def options(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        """An OPTIONS request that is no preflight: 204, with `Allow`."""
+        return HttpResponse(status=204)
