@@ -63,9 +63,7 @@ def resign(election_id: str, body: Body, caller: Caller) -> Reply:
     room = rules.election_id(election_id)
     asked = fill(shapes.ResignInput, body())
     services.require_open()
-    ended = services.resign(
-        election_id=room, capability=rules.capability(asked.leader_token), client=caller.client
-    )
+    ended = services.resign(election_id=room, capability=rules.capability(asked.leader_token), client=caller.client)
     return Reply(shape=shapes.ResignedOutput(election_id=room, previous_term=ended.term))
 
 

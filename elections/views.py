@@ -24,9 +24,7 @@ class ElectionView(APIView):
 class CampaignView(APIView):
     def post(self, request: Request, election_id: str) -> HttpResponse:
         attempt = request.headers.get("Idempotency-Key")
-        return respond(
-            verbs.campaign(election_id, lambda: read_object(request), caller_of(request), attempt=attempt)
-        )
+        return respond(verbs.campaign(election_id, lambda: read_object(request), caller_of(request), attempt=attempt))
 
 
 class RenewView(APIView):
