@@ -116,11 +116,10 @@ def resign(*, election_id: str, capability: str, client: str) -> Hold:
 
 def term_status(*, election_id: str, term: int) -> TermStatus:
     """Whether `term` leads, was the last, was passed by, or lies above every term of the room."""
-    match engine.inspect(SPACE, election_id):
-        case Held(hold=hold):
-            last, current = hold.term, hold.term
-        case Vacant(last=hold) | Delayed(last=hold):
-            last, current = hold.term if hold else 0, None
+    state = engine.inspect(SPACE, election_id)
+    hold = state.hold if isinstance(state, Held) else state.last
+    last = hold.term if hold else 0
+    current = last if isinstance(state, Held) else None
     if term > last:
         return TermStatus(status="unknown", current_term=current)
     if term < last:

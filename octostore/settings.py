@@ -107,7 +107,7 @@ else:
     DATABASES = {
         "default": {
             "ENGINE": "django.db.backends.sqlite3",
-            "NAME": DATA_DIR / "octostore.sqlite3",
+            "NAME": str(DATA_DIR / "octostore.sqlite3"),
             "CONN_MAX_AGE": None,
         }
     }

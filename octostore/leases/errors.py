@@ -13,5 +13,7 @@ class NotCurrent(LeaseNotCurrent):
     """A capability that holds nothing. `ending` is told to who has the last, ended term's right one."""
 
     def __init__(self, ending: Ending | None = None) -> None:
-        super().__init__(**({"ended": ENDED[ending]} if ending else {}))
+        super().__init__()
         self.ending = ending
+        if ending:
+            self.extra["ended"] = ENDED[ending]

@@ -51,7 +51,7 @@ def forget(space: str, idle_ms: int, batch: int) -> int:
 def trim(kept: int, batch: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statements.TRIM, {"kept": kept, "batch": batch})
-        return cursor.rowcount
+        return int(cursor.rowcount)
 
 
 def restore(reason: str, actor: str) -> int:

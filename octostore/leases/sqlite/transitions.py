@@ -18,7 +18,7 @@ def read(space: str, name: str) -> Row | None:
     with connection.cursor() as cursor:
         cursor.execute(statements.READ, {"space": space, "name": name})
         row = cursor.fetchone()
-    return Row(*row[:-3], now=Mark(*row[-3:]).now()) if row else None
+    return Row._make((*row[:-3], Mark(*row[-3:]).now())) if row else None
 
 
 def found(space: str, name: str) -> None:
@@ -75,7 +75,7 @@ def forget(space: str, idle_ms: int, batch: int) -> int:
 def trim(kept: int, batch: int) -> int:
     with _writing() as (cursor, _):
         cursor.execute(statements.TRIM, {"kept": kept, "batch": batch})
-        return cursor.rowcount
+        return int(cursor.rowcount)
 
 
 def restore(reason: str, actor: str) -> int:
@@ -100,7 +100,7 @@ def _writing() -> Any:
 
 def _update(cursor: CursorWrapper, now: int, statement: str, parameters: dict[str, Any]) -> Row | None:
     rows = _every(cursor, statement, **parameters, now=now)
-    return Row(*rows[0], now=now) if rows else None
+    return Row._make((*rows[0], now)) if rows else None
 
 
 def _change(
@@ -119,4 +119,5 @@ def _record(cursor: CursorWrapper, lease: int, reason: str = "", actor: str = ""
 
 def _every(cursor: CursorWrapper, statement: str, **parameters: Any) -> list[tuple[Any, ...]]:
     cursor.execute(statement, parameters)
-    return cursor.fetchall()
+    rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
