@@ -50,4 +50,6 @@ def caller_of(request: HttpRequest | Request) -> Caller:
 
 
 def respond(reply: Reply) -> HttpResponse:
-    return HttpResponse(reply.body, status=reply.status, headers=reply.headers, content_type="application/json")
+    """The reply as Django's response; never stored, since it tells of one instant and may hold a capability."""
+    headers = {"Cache-Control": "no-store", **reply.headers}
+    return HttpResponse(reply.body, status=reply.status, headers=headers, content_type="application/json")
