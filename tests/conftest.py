@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import django
 import pytest
 
-pytest.register_assert_rewrite("tests.http", "tests.history")
+pytest.register_assert_rewrite("tests.http")
 
 if "PYTEST_XDIST_WORKER" not in os.environ:
     # Workers inherit these; each has a database of its own beside the others'.
@@ -32,6 +33,8 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
         "OCTOSTORE_LED_ROOMS_MAX_PER_CLIENT": "100000000",
         "OCTOSTORE_LOG_LEVEL": "ERROR",
     }
+
+django.setup()
 
 STRICT = os.environ.get("OCTOSTORE_TEST_STRICT") == "1"
 VENDOR = "postgresql" if os.environ.get("DATABASE_URL", "").startswith("postgres") else "sqlite"

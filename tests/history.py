@@ -63,11 +63,16 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blockade:
-    """While it lasted the name's row was locked from outside, so that nothing took effect on it."""
+    """While it lasted the name's row was locked from outside, so that nothing took effect on it.
+
+    By the monotonic clock, and in milliseconds of the database's.
+    """
 
     name: str
     since: float
     until: float
+    since_ms: int
+    until_ms: int
 
 
 Named = TypeVar("Named", Operation, Event, Blockade)
@@ -192,6 +197,14 @@ def i1_committed_terms_do_not_overlap(record: Record) -> Iterator[str]:
             yield f"{after} expired at another instant than its deadline"
 
 
+def i1_nothing_is_dated_while_the_row_was_held(record: Record) -> Iterator[str]:
+    """G4: who waited for the row must look at the clock after the wait."""
+    for blockade in record.blockades:
+        for event in record.events:
+            if event.kind in {"acquired", "released"} and blockade.since_ms < event.at < blockade.until_ms:
+                yield f"{event} within {blockade}"
+
+
 def i2_a_term_has_one_capability(record: Record) -> Iterator[str]:
     for key, value in (("term", "capability"), ("capability", "term")):
         seen: dict[object, set[object]] = defaultdict(set)
@@ -215,6 +228,14 @@ def i3_a_capability_keeps_its_term(record: Record) -> Iterator[str]:
     for op in record.operations:
         if op.verb in {"renew", "resign"} and op.outcome == "ok" and granted.get(op.capability, op.term) != op.term:
             yield f"{op}, whose capability was granted with term {granted[op.capability]}"
+
+
+def i3_a_term_lasts_until_its_deadline(record: Record) -> Iterator[str]:
+    """Nobody ends a term early but its holder: before the deadline its capability is never refused."""
+    for refused in (op for op in record.operations if op.verb in {"renew", "resign"} and op.outcome == "refused"):
+        for held in (op for op in record.uses(refused) if op.outcome == "ok" and op.safe_for):
+            if held.returned < refused.called and refused.returned < (until := record.believed_until(held)):
+                yield f"{refused} although {held} lasts until {until:.4f}"
 
 
 def i4_what_ended_stays_ended(record: Record) -> Iterator[str]:
@@ -262,9 +283,11 @@ def i10_an_expired_name_is_free_within_a_second(record: Record) -> Iterator[str]
 RULES: list[Callable[[Record], Iterator[str]]] = [
     i1_no_two_holders_believe_at_once,
     i1_committed_terms_do_not_overlap,
+    i1_nothing_is_dated_while_the_row_was_held,
     i2_a_term_has_one_capability,
     i2_terms_rise_in_time,
     i3_a_capability_keeps_its_term,
+    i3_a_term_lasts_until_its_deadline,
     i4_what_ended_stays_ended,
     i5_grants_are_visible_until_they_end,
     i6_a_fenced_resource_takes_no_write_below_its_highest_term,

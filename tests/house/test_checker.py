@@ -73,6 +73,7 @@ def test_a_right_history_has_no_violations() -> None:
             id="a term that falls",
         ),
         pytest.param("I3", [op("campaign", 0, 1), op("renew", 2, 3, term=2)], id="a renewal with another term"),
+        pytest.param("I3", [op("campaign", 0, 1), op("renew", 2, 3, outcome="refused")], id="ended too early"),
         pytest.param("I4", [op("campaign", 0, 1), op("resign", 2, 3), op("renew", 4, 5)], id="renewed after release"),
         pytest.param("I4", [op("campaign", 0, 1), op("resign", 2, 3), op("resign", 4, 5)], id="released twice"),
         pytest.param("I4", [op("campaign", 0, 1), op("renew", 12, 13)], id="renewed after its deadline"),
@@ -122,7 +123,15 @@ def test_overlapping_committed_terms_are_named(events: list[Event]) -> None:
 def test_a_renewal_that_was_held_up_past_its_deadline_is_named() -> None:
     held_up = [op("campaign", 0, 1), op("overrun", 3, 3.5), op("renew", 2, 5)]
     assert not broken(*held_up)
-    assert broken(*held_up, blockades=(Blockade(name="room", since=1.5, until=4),)) == {"I4"}
+    assert broken(*held_up, blockades=(Blockade(name="room", since=1.5, until=4, since_ms=1500, until_ms=4000),)) == {
+        "I4"
+    }
+
+
+def test_a_grant_dated_before_the_end_of_its_wait_is_named() -> None:
+    blockade = Blockade(name="room", since=1, until=4, since_ms=1000, until_ms=4000)
+    assert not broken(events=(event(1, "acquired", 1, 4000),), blockades=(blockade,))
+    assert broken(events=(event(1, "acquired", 1, 3999),), blockades=(blockade,)) == {"I1"}
 
 
 def test_an_unknown_renewal_may_have_moved_the_deadline() -> None:

@@ -1,0 +1,38 @@
+"""With a fault planted in the engine, a scenario must end in a history that breaks an invariant."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults import scenarios
+from tests.faults.blockers import KINDS
+from tests.faults.planted import FAULTS
+from tests.faults.scenarios import Scenario, played
+from tests.history import violations
+
+pytestmark = pytest.mark.usefixtures("database")
+
+# Quick ones first: the first that shows the fault is enough.
+SCENARIOS: list[Scenario] = [
+    scenarios.late_renewal,
+    scenarios.late_release,
+    *(scenarios.held_past_its_deadline(kind) for kind in KINDS),
+    scenarios.swept_while_taken,
+    scenarios.mixed_fortunes,
+]
+
+
+def _broken() -> set[str]:
+    for scenario in SCENARIOS:
+        if breaches := violations(played(scenario)):
+            return {breach.partition(":")[0] for breach in breaches}
+    return set()
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.only(fault.vendor)) for name, fault in FAULTS.items()]
+)
+def test_a_planted_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = FAULTS[name]
+    fault.plant(monkeypatch)
+    assert _broken() & fault.breaks
