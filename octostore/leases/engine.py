@@ -26,6 +26,7 @@ from octostore.leases.outcomes import (
     Vacant,
 )
 from octostore.leases.rows import ATTEMPT_MEMORY_MS, Grant, Row
+from octostore.leases.signals import lease_changed
 from octostore.lib import secrets
 from octostore.lib.errors import Unavailable
 
@@ -42,6 +43,7 @@ def acquire(
     *,
     holder: str,
     ttl: timedelta,
+    first_ttl: timedelta | None = None,
     metadata: str | None = None,
     group_id: str | None = None,
     delay: timedelta = timedelta(0),
@@ -50,7 +52,7 @@ def acquire(
     charge: Callable[[], None] | None = None,
     admit: Callable[[], None] | None = None,
 ) -> Acquired:
-    """Hold `name` for `ttl`, or learn why not.
+    """Hold `name` for `ttl` (until the first renewal: for `first_ttl`, if given), or learn why not.
 
     `attempt` is a secret of the caller that makes retries safe: while its term lives, the same
     attempt with the same content gets the same term and capability. Both hooks may raise: `charge`
@@ -69,6 +71,7 @@ def acquire(
         group_id=group_id,
         charged_to=charged_to,
         ttl_ms=ttl_ms,
+        first_ms=_milliseconds(first_ttl or ttl),
         delay_ms=delay_ms,
         nonce=nonce,
         key_id=key.id,
@@ -97,6 +100,7 @@ def acquire(
             storage.run(lambda transitions: transitions.found(space, name))
         taken = storage.run(lambda transitions: transitions.take(grant))
         if taken:
+            lease_changed.send(sender=None, space=space, name=name)
             return _granted(taken, capability)
     raise Unavailable("The name changes hands faster than this request could follow")
 
@@ -112,6 +116,7 @@ def renew(space: str, name: str, *, capability: str, ttl: timedelta | None = Non
     row = storage.run(lambda transitions: transitions.renew(space, name, digest, ttl_ms))
     if not row:
         raise _not_current(space, name, digest)
+    lease_changed.send(sender=None, space=space, name=name)
     return _granted(row, capability)
 
 
@@ -124,6 +129,7 @@ def release(space: str, name: str, *, capability: str, delayed: bool = False) ->
     row = storage.run(lambda transitions: transitions.release(space, name, digest, delayed))
     if not row:
         raise _not_current(space, name, digest)
+    lease_changed.send(sender=None, space=space, name=name)
     return Released(hold=_hold(row))
 
 
@@ -133,7 +139,10 @@ def revoke(
     """End exactly the live `term` on an operator's word; what is there instead when it is over."""
     delay_ms = _milliseconds(delay)
     row = storage.run(lambda transitions: transitions.revoke(space, name, term, delay_ms, reason, actor))
-    return Revoked(hold=_hold(row)) if row else inspect(space, name)
+    if not row:
+        return inspect(space, name)
+    lease_changed.send(sender=None, space=space, name=name)
+    return Revoked(hold=_hold(row))
 
 
 def inspect(space: str, name: str) -> Held | Delayed | Vacant:
@@ -144,8 +153,11 @@ def inspect(space: str, name: str) -> Held | Delayed | Vacant:
 
 def settle(space: str, name: str) -> Held | Delayed | Vacant:
     """`inspect`, after marking the end of a term whose deadline has passed."""
-    storage.run(lambda transitions: transitions.settle(space, name))
-    return inspect(space, name)
+    row = storage.run(lambda transitions: transitions.read(space, name))
+    if row and row.is_overdue:
+        _settle(space, name)
+        return inspect(space, name)
+    return _state(row) if row else Vacant(last=None, revision=Revision(incarnation=0, n=0))
 
 
 def count_live(space: str) -> dict[str, int]:
@@ -173,9 +185,14 @@ def _not_current(space: str, name: str, digest: bytes) -> NotCurrent:
         return NotCurrent()
     if row.is_overdue:
         # Told that it is over, so it must be over: no clock may bring it back.
-        storage.run(lambda transitions: transitions.settle(space, name))
+        _settle(space, name)
         return NotCurrent(Ending.EXPIRED)
     return NotCurrent(Ending(row.ending) if row.ending else None)
+
+
+def _settle(space: str, name: str) -> None:
+    if storage.run(lambda transitions: transitions.settle(space, name)):
+        lease_changed.send(sender=None, space=space, name=name)
 
 
 def _state(row: Row) -> Held | Delayed | Vacant:

@@ -68,6 +68,8 @@ class Grant(NamedTuple):
     group_id: str | None
     charged_to: str
     ttl_ms: int
+    # From the grant to the first deadline; a renewal without a TTL of its own is for `ttl_ms`.
+    first_ms: int
     delay_ms: int
     nonce: bytes
     key_id: str

@@ -48,7 +48,7 @@ granted AS (
         incarnation = CASE l.incarnation WHEN 0 THEN greatest(l.term + 1, t.now - {EPOCH}) ELSE l.incarnation END,
         events = l.events + CASE WHEN l.ended_at IS NULL THEN 2 ELSE 1 END,
         holder = %(holder)s, metadata = %(metadata)s, group_id = %(group_id)s, charged_to = %(charged_to)s,
-        ttl_ms = %(ttl_ms)s, delay_ms = %(delay_ms)s, began_at = t.now, expires_at = t.now + %(ttl_ms)s,
+        ttl_ms = %(ttl_ms)s, delay_ms = %(delay_ms)s, began_at = t.now, expires_at = t.now + %(first_ms)s,
         renewals = 0, ended_at = NULL, ending = '', available_at = 0,
         nonce = %(nonce)s, key_id = %(key_id)s, capability_digest = %(capability_digest)s,
         attempt_digest = %(attempt_digest)s, content_digest = %(content_digest)s

@@ -41,7 +41,7 @@ WHERE {_NAMED} AND ended_at IS NULL AND expires_at <= %(now)s RETURNING {COLUMNS
 TAKE = f"""UPDATE leases_lease SET
     term = {_TERM}, incarnation = CASE incarnation WHEN 0 THEN {_TERM} ELSE incarnation END, events = events + 1,
     holder = %(holder)s, metadata = %(metadata)s, group_id = %(group_id)s, charged_to = %(charged_to)s,
-    ttl_ms = %(ttl_ms)s, delay_ms = %(delay_ms)s, began_at = %(now)s, expires_at = %(now)s + %(ttl_ms)s,
+    ttl_ms = %(ttl_ms)s, delay_ms = %(delay_ms)s, began_at = %(now)s, expires_at = %(now)s + %(first_ms)s,
     renewals = 0, ended_at = NULL, ending = '', available_at = 0,
     nonce = %(nonce)s, key_id = %(key_id)s, capability_digest = %(capability_digest)s,
     attempt_digest = %(attempt_digest)s, content_digest = %(content_digest)s
