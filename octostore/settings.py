@@ -76,7 +76,9 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "octostore.api.request_id.RequestIdMiddleware",
+    "octostore.api.metrics.MetricsMiddleware",
     "corsheaders.middleware.CorsMiddleware",
+    "octostore.api.overload.OverloadMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
 ]
 ROOT_URLCONF = "octostore.urls"
@@ -89,7 +91,6 @@ TEMPLATES = [
     }
 ]
 STATIC_URL = "/static/"
-STATIC_ROOT = DATA_DIR / "static"
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 USE_TZ = True
@@ -149,11 +150,24 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "OctoStore",
+    "DESCRIPTION": (
+        "The referee that fleets of workers ask before they act: leader election over plain HTTP and JSON. "
+        "Losing is not an error; clients act on `code` and on `retry_after_ms`, and 503 never means that nobody holds."
+    ),
     "VERSION": __version__,
     "OAS_VERSION": "3.1.0",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "CONTACT": {"name": "The maintainers of OctoStore"},
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
+    "SERVERS": [{"url": "/", "description": "The server this document came from"}],
+    "TAGS": [
+        {
+            "name": "Elections",
+            "description": "One leader for a room, without an account. The room's id is all there is.",
+        },
+        {"name": "Service", "description": "The service itself: health, counters, and this document."},
+    ],
+    "POSTPROCESSING_HOOKS": ["octostore.api.schema.complete"],
+    "ENABLE_DJANGO_DEPLOY_CHECK": False,
 }
 
 # --- background work ---------------------------------------------------------------------------

@@ -46,7 +46,9 @@ def handler500(request: HttpRequest) -> HttpResponse:
     return respond(request, as_domain_error(exception), exception)
 
 
-def respond(request: HttpRequest | Request, error: errors.DomainError, cause: BaseException | None = None) -> HttpResponse:
+def respond(
+    request: HttpRequest | Request, error: errors.DomainError, cause: BaseException | None = None
+) -> HttpResponse:
     """`error` as an answer; one that is our own fault is written to the log with its cause's traceback."""
     if error.answer_status >= 500:
         write = log.error if error.answer_status == 500 else log.warning
@@ -91,7 +93,7 @@ def as_domain_error(exception: BaseException | None) -> errors.DomainError:
         case PermissionDenied() | drf.PermissionDenied():
             return errors.Forbidden()
         case drf.Throttled():
-            return errors.RateLimited(retry_after_ms=round((exception.wait or 1) * 1000))
+            return errors.RateLimited(retry_after_ms=1000)
         case drf.MethodNotAllowed() | drf.UnsupportedMediaType():
             return errors.InvalidInput(status=exception.status_code)
         case RequestDataTooBig():

@@ -49,4 +49,4 @@ def request_id_of(request: HttpRequest) -> str:
 
 def route_of(request: HttpRequest) -> str:
     """The pattern that matched, never the path: a path holds what the client wrote into it."""
-    return request.resolver_match.route if request.resolver_match else UNMATCHED
+    return f"/{request.resolver_match.route}" if request.resolver_match else UNMATCHED

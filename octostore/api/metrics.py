@@ -1,0 +1,55 @@
+"""What is counted for Prometheus: requests by route pattern, and outcomes of leases.
+
+No label carries what a client wrote.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+import prometheus_client
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from octostore.api.request_id import route_of
+
+CONTENT_TYPE = prometheus_client.CONTENT_TYPE_LATEST
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
+
+requests = Counter("octostore_http_requests", "Answered requests.", ["method", "route", "status"])
+durations = Histogram(
+    "octostore_http_request_duration_seconds", "Time to answer a request.", ["method", "route"], buckets=SECONDS
+)
+outcomes = Counter("octostore_lease_outcomes", "What attempts at leases came to.", ["space", "outcome"])
+
+
+class MetricsMiddleware:
+    """Counts and times every request, static files and refusals too."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        began = time.perf_counter()
+        response = self.get_response(request)
+        method = request.method if request.method in METHODS else "other"
+        route = route_of(request)
+        durations.labels(method, route).observe(time.perf_counter() - began)
+        requests.labels(method, route, response.status_code).inc()
+        return response
+
+
+def exposition() -> bytes:
+    """Prometheus text; of all processes that share `PROMETHEUS_MULTIPROC_DIR`, where that is set."""
+    if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        return generate_latest(REGISTRY)
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)

@@ -1,0 +1,224 @@
+"""How a view says what it takes and answers, for the served OpenAPI document.
+
+    @document(
+        operation_id="renew", tag="Elections", summary="Renew the lease", description="...",
+        parameters=[ELECTION_ID],
+        body=RenewInput, body_examples={"Renew": {"leader_token": "..."}},
+        answers={200: Answer(description="Still leading", shape=LeaderOutput, examples={"Renewed": {...}})},
+        errors=[*BODY_ERRORS, LeaseNotCurrent(ended="expired")],
+    )
+    def post(self, request, election_id): ...
+
+Shapes are msgspec Structs (or unions of them) and become components by their names. Errors are given
+as they would be raised: one instance is the status, the code and the example.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+from django.conf import settings
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.utils import extend_schema
+
+from octostore.api.errors import envelope
+from octostore.api.request_id import HEADER
+from octostore.lib import errors as catalogue
+from octostore.lib.errors import DomainError, InternalError, InvalidInput, Unavailable
+
+View = TypeVar("View", bound=Callable[..., Any])
+Schema = dict[str, Any]
+
+EXAMPLE_REQUEST_ID = "req_5f0c1f0e8a3b4c6d9e2f7a1b3c5d7e9f"
+METRICS_SECURITY: list[Schema] = [{"metricsBearer": []}, {}]
+
+BODY_ERRORS: list[DomainError] = [
+    InvalidInput("body is not valid JSON: it breaks at character 17"),
+    InvalidInput(f"body was not complete within {settings.BODY_TIMEOUT_SECONDS} seconds", status=408),
+    InvalidInput(f"body is larger than {settings.BODY_MAX_BYTES} bytes", status=413),
+    InvalidInput("body must be sent with Content-Type: application/json, in UTF-8", status=415),
+    InvalidInput("ttl_seconds must be an integer", status=422),
+]
+_ANY_OPERATION: list[DomainError] = [InternalError(), Unavailable()]
+
+_HEADERS = {
+    HEADER: ("The request's id, made by the server; errors repeat it.", EXAMPLE_REQUEST_ID),
+    "Retry-After": ("Whole seconds until trying again makes sense.", "2"),
+    "WWW-Authenticate": ("How to authenticate.", "Bearer"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """One answer that is not an error; `shape` is a Struct, a union of Structs, a JSON schema, or None for no body."""
+
+    description: str
+    shape: Any = None
+    examples: Mapping[str, Any] = field(default_factory=dict)
+    media_type: str = "application/json"
+    headers: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # name: description, example
+
+
+def parameter(
+    place: str, name: str, description: str, example: Any, *, required: bool = False, **schema: Any
+) -> Schema:
+    """A parameter in the `path`, `query` or `header`; keyword arguments are its JSON schema."""
+    return {
+        "in": place,
+        "name": name,
+        "description": description,
+        "required": required or place == "path",
+        "schema": {"type": "string", **schema},
+        "example": example,
+    }
+
+
+def document(
+    *,
+    operation_id: str,
+    tag: str,
+    summary: str,
+    description: str,
+    answers: Mapping[int, Answer],
+    errors: Iterable[DomainError] = (),
+    parameters: Iterable[Schema] = (),
+    body: type[msgspec.Struct] | None = None,
+    body_examples: Mapping[str, Any] | None = None,
+    security: list[Schema] | None = None,
+) -> Callable[[View], View]:
+    """Decorate a view's method with what the OpenAPI document says of it.
+
+    Every operation can also answer 500 and 503, so `errors` need not name them.
+    """
+    components: Schema = {}
+    operation: Schema = {
+        "operationId": operation_id,
+        "summary": summary,
+        "description": description,
+        "tags": [tag],
+        "security": security or [],
+        "parameters": list(parameters),
+        "responses": {str(status): _answer(answer, components) for status, answer in answers.items()},
+        "x-components": components,
+    }
+    if body is not None:
+        operation["requestBody"] = {
+            "description": "A JSON object; unknown fields are ignored, null counts as omitted.",
+            "required": any(one.required for one in msgspec.structs.fields(body)),
+            "content": _content(body, body_examples or {}, "application/json", components),
+        }
+    by_status: dict[int, list[DomainError]] = defaultdict(list)
+    for error in [*errors, *_ANY_OPERATION]:
+        by_status[error.answer_status].append(error)
+    for status in sorted(by_status):
+        operation["responses"].setdefault(str(status), _refusal(by_status[status]))
+    decorate: Callable[[View], View] = extend_schema(operation=operation)
+    return decorate
+
+
+@cache
+def openapi() -> Schema:
+    """The document, generated once for each process."""
+    document: Schema = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return document
+
+
+def complete(result: Schema, **_: Any) -> Schema:
+    """drf-spectacular's hook: put the components in that operations brought along."""
+    schemas: Schema = {"Error": _error_schema()}
+    for path in result["paths"].values():
+        for operation in path.values():
+            schemas |= operation.pop("x-components", {})
+    result["components"] = {
+        "schemas": dict(sorted(schemas.items())),
+        "headers": {
+            name: {"description": text, "schema": {"type": "string"}, "example": example}
+            for name, (text, example) in _HEADERS.items()
+        },
+        "securitySchemes": {
+            "metricsBearer": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "OCTOSTORE_METRICS_BEARER; addresses in OCTOSTORE_METRICS_ADDRESSES need none.",
+            }
+        },
+    }
+    return result
+
+
+def _answer(answer: Answer, components: Schema) -> Schema:
+    headers = {
+        name: {"description": text, "schema": {"type": "string"}, "example": example}
+        for name, (text, example) in answer.headers.items()
+    }
+    response: Schema = {"description": answer.description, "headers": _refer(HEADER) | headers}
+    if answer.shape is not None:
+        response["content"] = _content(answer.shape, answer.examples, answer.media_type, components)
+    return response
+
+
+def _refusal(errors: list[DomainError]) -> Schema:
+    headers = [HEADER]
+    if any(error.retry_after_ms is not None for error in errors):
+        headers.append("Retry-After")
+    if errors[0].answer_status == 401:
+        headers.append("WWW-Authenticate")
+    examples: Schema = {}
+    for error in errors:
+        examples.setdefault(error.code, {"summary": error.text, "value": envelope(error, EXAMPLE_REQUEST_ID)})
+    return {
+        "description": ", ".join(f"`{code}`" for code in examples),
+        "headers": _refer(*headers),
+        "content": {
+            "application/json": {"schema": {"$ref": "#/components/schemas/Error"}, "examples": examples},
+        },
+    }
+
+
+def _refer(*headers: str) -> Schema:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in headers}
+
+
+def _content(shape: Any, examples: Mapping[str, Any], media_type: str, components: Schema) -> Schema:
+    if isinstance(shape, dict):
+        schema = shape
+    else:
+        (schema,), found = msgspec.json.schema_components([shape], ref_template="#/components/schemas/{name}")
+        components |= found
+    return {
+        media_type: {
+            "schema": schema,
+            "examples": {
+                re.sub(r"\W+", "_", name.lower()): {"summary": name, "value": msgspec.to_builtins(value)}
+                for name, value in examples.items()
+            },
+        }
+    }
+
+
+def _error_schema() -> Schema:
+    codes = {one.code for one in vars(catalogue).values() if isinstance(one, type) and issubclass(one, DomainError)}
+    return {
+        "title": "Error",
+        "description": "What every refusal looks like. Act on `code`.",
+        "type": "object",
+        "required": ["error", "code", "request_id"],
+        "properties": {
+            "error": {"type": "string", "description": "One sentence for a person."},
+            "code": {"type": "string", "enum": sorted(codes)},
+            "details": {"type": "string", "description": "What exactly was wrong, with the field named."},
+            "request_id": {"type": "string", "pattern": "^req_[0-9a-f]{32}$"},
+            "retry_after_ms": {"type": "integer", "minimum": 0, "description": "When trying again makes sense."},
+            "ended": {
+                "type": "string",
+                "enum": ["released", "expired", "removed"],
+                "description": "With lease_not_current, to the holder of the last term alone: how it ended.",
+            },
+        },
+    }

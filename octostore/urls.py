@@ -1,0 +1,15 @@
+"""Composition only: which app answers which address, and who answers when none does."""
+
+from __future__ import annotations
+
+from django.urls import include, path
+
+urlpatterns = [
+    path("", include("octostore.api.urls")),
+    path("", include("elections.urls")),
+]
+
+handler400 = "octostore.api.errors.handler400"
+handler403 = "octostore.api.errors.handler403"
+handler404 = "octostore.api.errors.handler404"
+handler500 = "octostore.api.errors.handler500"
