@@ -20,6 +20,15 @@ _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """This machine's clocks, read at one time; instants in milliseconds."""
+
+    wall: int
+    boottime: int
+    boot_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Mark:
     """What the clock row says; all lengths and instants in milliseconds."""
 
@@ -27,10 +36,17 @@ class Mark:
     boottime: int
     boot_id: str
 
-    def now(self) -> int:
-        """The present instant in milliseconds since 1970, never before the mark."""
-        elapsed = boottime() - self.boottime if self.boot_id == boot_id() else 0
-        return max(time.time_ns() // 1_000_000, self.mark + max(elapsed, 0))
+    def now(self, reading: Reading | None = None) -> int:
+        """The instant of a reading (None: of one taken now), in milliseconds since 1970; never before the mark."""
+        reading = reading or read()
+        elapsed = reading.boottime - self.boottime if reading.boot_id == self.boot_id else 0
+        return max(reading.wall, self.mark + max(elapsed, 0))
+
+
+def read() -> Reading:
+    """Both clocks now, the wall clock first: a pause between them never looks like a step forward."""
+    wall = time.time_ns() // 1_000_000
+    return Reading(wall=wall, boottime=boottime(), boot_id=boot_id())
 
 
 def boottime() -> int:

@@ -8,7 +8,8 @@ from django.conf import settings
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from octostore.leases.clock import Mark
+from octostore.leases import clock
+from octostore.leases.clock import Mark, Reading
 from octostore.leases.rows import Grant, Row
 from octostore.leases.sqlite import statements
 from octostore.leases.sqlite.writing import READ_CLOCK, writing
@@ -90,12 +91,20 @@ def restore(reason: str, actor: str) -> int:
 def count(space: str) -> dict[str, int]:
     with connection.cursor() as cursor:
         cursor.execute(READ_CLOCK)
-        now = Mark(*cursor.fetchone() or (0, 0, "")).now()
+        now = _now(Mark(*cursor.fetchone() or (0, 0, "")), clock.read())
         return dict(_every(cursor, statements.COUNT, space=space, now=now))
 
 
 def _writing() -> Any:
     return writing(settings.STORAGE_WAIT_SECONDS)
+
+
+def _now(mark: Mark, reading: Reading) -> int:
+    if mark.boot_id != reading.boot_id:
+        # Until a first write of this boot the mark would stand still, and with it leases that only get read.
+        with _writing() as (_, now):
+            return int(now)
+    return mark.now(reading)
 
 
 def _update(cursor: CursorWrapper, now: int, statement: str, parameters: dict[str, Any]) -> Row | None:

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from django.db import OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from octostore.leases.clock import Mark, boot_id, boottime
+from octostore.leases import clock
+from octostore.leases.clock import Mark
 
 READ_CLOCK = "SELECT mark, boottime, boot_id FROM leases_clock WHERE id = 1"
 WRITE_CLOCK = """INSERT INTO leases_clock (id, mark, boottime, boot_id) VALUES (1, %s, %s, %s)
@@ -75,7 +76,8 @@ def writing(seconds: float) -> Iterator[tuple[CursorWrapper, int]]:
     """
     with _queue.turn(seconds), transaction.atomic(durable=True), connection.cursor() as cursor:
         cursor.execute(READ_CLOCK)
-        row = cursor.fetchone()
-        now = Mark(*row or (0, 0, "")).now()
-        cursor.execute(WRITE_CLOCK, (now, boottime(), boot_id()))
+        mark = Mark(*cursor.fetchone() or (0, 0, ""))
+        reading = clock.read()
+        now = mark.now(reading)
+        cursor.execute(WRITE_CLOCK, (now, reading.boottime, reading.boot_id))
         yield cursor, now
