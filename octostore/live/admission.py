@@ -1,0 +1,19 @@
+"""How much a client may ask for: the budgets of the contract (section 2, Admission).
+
+A budget is spent on the request's way without asking anything outside this process.
+"""
+
+from __future__ import annotations
+
+import os
+
+from django.conf import settings
+
+from octostore.live.sharing import Sharing
+
+_sharing = Sharing(settings.REDIS_URL, settings.SERVER_KEYS[0])
+
+campaigns = _sharing.budget("campaigns", lambda: settings.ELECTION_REQUESTS_PER_MINUTE)
+wrong_capabilities = _sharing.budget("wrong_capabilities", lambda: settings.WRONG_CAPABILITIES_PER_MINUTE)
+
+os.register_at_fork(after_in_child=_sharing.start_afresh)

@@ -1,0 +1,50 @@
+"""How many streams and waits may be open, in this process and for each client."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+
+from octostore.lib.errors import RateLimited
+
+RETRY_AFTER_MS = 5_000
+
+
+class Seats:
+    """Counts what is open; the limits are asked on each request, so that they may be settings."""
+
+    def __init__(self, *, in_all: Callable[[], int], per_client: Callable[[], int]) -> None:
+        self._in_all = in_all
+        self._per_client = per_client
+        self._guard = threading.Lock()
+        self._taken: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return self._taken.total()
+
+    def take(self, client: str) -> Callable[[], None]:
+        """A seat for `client`, as the function that gives it back (once; again is harmless).
+
+        Raises RateLimited when the client, or the process, has as many open as it may.
+        """
+        with self._guard:
+            if self._taken[client] >= self._per_client():
+                raise RateLimited(
+                    f"A client can have {self._per_client()} streams and waits open", retry_after_ms=RETRY_AFTER_MS
+                )
+            if self._taken.total() >= self._in_all():
+                raise RateLimited("All streams and waits of this process are taken", retry_after_ms=RETRY_AFTER_MS)
+            self._taken[client] += 1
+        given_back = False
+
+        def give_back() -> None:
+            nonlocal given_back
+            with self._guard:
+                if not given_back:
+                    given_back = True
+                    self._taken[client] -= 1
+                    if not self._taken[client]:
+                        del self._taken[client]
+
+        return give_back
