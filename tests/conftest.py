@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import django
@@ -35,6 +35,10 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     }
 
 django.setup()
+
+from django.db import connection  # noqa: E402
+
+from tests.processes import WallClock, Web  # noqa: E402
 
 STRICT = os.environ.get("OCTOSTORE_TEST_STRICT") == "1"
 VENDOR = "postgresql" if os.environ.get("DATABASE_URL", "").startswith("postgres") else "sqlite"
@@ -100,21 +104,31 @@ def database(transactional_db: None) -> str:
     return VENDOR
 
 
-@pytest.fixture
-def database_url(database: str) -> str:
+@pytest.fixture(scope="session")
+def database_url(django_db_setup: None) -> str:
     """The address under which another process reaches the tables of `database`."""
-    from django.db import connection
-
     settings = connection.settings_dict
-    if database == "sqlite":
+    if VENDOR == "sqlite":
         return f"sqlite:///{settings['NAME']}"
     address = f"{settings['USER']}:{settings['PASSWORD']}@{settings['HOST']}:{settings['PORT']}"
     return f"postgresql://{address}/{settings['NAME']}"
 
 
+@pytest.fixture(scope="session")
+def two_webs(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Web]]:
+    """Two web processes on the run's database, for tests that leave them as they are. Take `database` too."""
+    directory = tmp_path_factory.mktemp("webs")
+    with ExitStack() as stack:
+        yield [stack.enter_context(Web(directory, {"DATABASE_URL": database_url})) for _ in range(2)]
+
+
 @pytest.fixture
-def data_dir(tmp_path: Path) -> Path:
-    """A data directory for processes of this test, with the server key of this run."""
-    with suppress(FileNotFoundError):
-        shutil.copy2(Path(os.environ["OCTOSTORE_DATA"]) / "server.key", tmp_path / "server.key")
-    return tmp_path
+def start_web(database: str, database_url: str, tmp_path: Path) -> Iterator[Callable[..., Web]]:
+    """Starts a web process of this test's own; keywords are its environment, `clock` its wall clock."""
+    with ExitStack() as stack:
+
+        def start(*, clock: WallClock | None = None, **environment: str) -> Web:
+            web = Web(tmp_path, {"DATABASE_URL": database_url} | environment, clock=clock)
+            return stack.enter_context(web)
+
+        yield start

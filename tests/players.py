@@ -34,9 +34,8 @@ class Player:
                 name=name,
                 client=self.client,
                 called=called,
-                returned=time.monotonic(),
                 outcome=outcome,
-                **more,
+                **{"returned": time.monotonic()} | more,
             )
         )
 
@@ -149,13 +148,14 @@ class HttpPlayer(Player):
         return answer
 
 
-def overrun(history: History, name: str) -> None:
-    """Let the name's live term be past its deadline by moving the deadline, and write that down."""
+def overrun(history: History, name: str, *, in_ms: int = -1) -> None:
+    """Move the deadline of the name's live term to `in_ms` from now, and write down that it passes then."""
     called = time.monotonic()
     lease = Lease.objects.get(space=SPACE, name=name)
     live = Lease.objects.filter(pk=lease.pk, term=lease.term, ended_at=None)
-    if live.update(expires_at=now_ms() - 1):
-        Player(history, "test").note("overrun", name, called, "ok", term=lease.term)
+    if live.update(expires_at=now_ms() + in_ms):
+        passed = time.monotonic() + max(in_ms, 0) / 1000
+        Player(history, "test").note("overrun", name, called, "ok", term=lease.term, returned=passed)
 
 
 def now_ms() -> int:

@@ -44,6 +44,9 @@ class Process:
     def exit_code(self) -> int | None:
         return self._process.poll() if self._process else None
 
+    def whole_environment(self) -> dict[str, str]:
+        return os.environ | self.environment
+
     def output(self) -> str:
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
@@ -51,7 +54,7 @@ class Process:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 self.command,
-                env=os.environ | self.environment,
+                env=self.whole_environment(),
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

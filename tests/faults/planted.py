@@ -137,7 +137,9 @@ FAULTS = {
         plant=_sweep_by_id(postgresql_transitions), vendor="postgresql", breaks=frozenset({"I1", "I3", "I5"})
     ),
     "grant to whoever asks, PostgreSQL": Fault(
-        plant=_edit(postgresql, "TAKE", (r"AND \(l\.ended_at IS NOT NULL OR .*? ELSE l\.available_at END <= t\.now", "")),
+        plant=_edit(
+            postgresql, "TAKE", (r"AND \(l\.ended_at IS NOT NULL OR .*? ELSE l\.available_at END <= t\.now", "")
+        ),
         vendor="postgresql",
         breaks=frozenset({"I1"}),
     ),

@@ -1,0 +1,76 @@
+"""Leaders that lead on, over HTTP, while something breaks under them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import cycle
+from threading import Event, Thread
+from uuid import uuid4
+
+from tests.history import History
+from tests.players import HttpPlayer
+from tests.processes import Web
+
+CONTENDED = "contended-room"
+
+
+@contextmanager
+def load(webs: Sequence[Web], *, clients: int = 8, ttl: int = 30) -> Iterator[History]:
+    """Each client leads a room of its own, renewing without pause, and all contend for one room.
+
+    The history is complete when the block has ended.
+    """
+    history, over = History(), Event()
+    threads = [
+        Thread(target=_play, args=(HttpPlayer(history, f"client-{number}", web.client()), over, ttl))
+        for number, web in zip(range(clients), cycle(webs), strict=False)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield history
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def _play(player: HttpPlayer, over: Event, ttl: int) -> None:
+    room = f"room-{uuid4().hex}"
+    leads: dict[str, tuple[str, int]] = {}
+    while not over.is_set():
+        for name in (room, CONTENDED):
+            if name in leads:
+                capability, term = leads[name]
+                answer = player.renew(name, capability, term=term, ttl=ttl)
+                if answer is not None and answer.status_code == 404:
+                    del leads[name]
+            else:
+                answer = player.campaign(name, ttl=ttl)
+                if answer is not None and answer.status_code == 200 and answer.json()["status"] == "leader":
+                    leads[name] = (answer.json()["leader_token"], answer.json()["leader"]["term"])
+            player.status(name)
+        if CONTENDED in leads and time.monotonic() % 1 < 0.3:
+            capability, term = leads.pop(CONTENDED)
+            player.resign(CONTENDED, capability, term=term)
+    player.http.close()
+
+
+def longest(history: History) -> float:
+    """The longest time any caller waited for its answer, in seconds."""
+    return max(operation.returned - operation.called for operation in history.operations)
+
+
+def answered_since(history: History, since: float) -> int:
+    """How many renewals, called after `since`, were answered with success."""
+    return sum(op.verb == "renew" and op.outcome == "ok" and op.called > since for op in history.operations)
+
+
+def wait_for_renewals(history: History, number: int, *, within: float) -> None:
+    """Until `number` renewals called from now on succeeded; fails when that takes longer than `within` seconds."""
+    since = time.monotonic()
+    while answered_since(history, since) < number:
+        assert time.monotonic() < since + within, f"service did not return within {within} s"
+        time.sleep(0.02)
