@@ -25,7 +25,7 @@ from octostore.leases.outcomes import (
     Revoked,
     Vacant,
 )
-from octostore.leases.rows import ATTEMPT_MEMORY_MS, Grant, Row
+from octostore.leases.rows import ATTEMPT_MEMORY_MS, TERM_MAX, Grant, Row
 from octostore.leases.signals import lease_changed
 from octostore.lib import secrets
 from octostore.lib.errors import Unavailable
@@ -86,6 +86,10 @@ def acquire(
             if row.is_live:
                 return _granted(row, capability)
             break
+        if row and row.is_overdue and _same(row.attempt_digest, grant.attempt_digest):
+            # About to be told that its term is over, so it must be over: see `_not_current`.
+            _settle(space, name)
+            continue
         outcome = _recall(row, grant) if row else None
         if outcome:
             return outcome
@@ -138,6 +142,8 @@ def revoke(
 ) -> Revoked | Held | Delayed | Vacant:
     """End exactly the live `term` on an operator's word; what is there instead when it is over."""
     delay_ms = _milliseconds(delay)
+    if not 0 < term <= TERM_MAX:
+        return inspect(space, name)
     row = storage.run(lambda transitions: transitions.revoke(space, name, term, delay_ms, reason, actor))
     if not row:
         return inspect(space, name)
@@ -199,7 +205,7 @@ def _state(row: Row) -> Held | Delayed | Vacant:
     revision = Revision(incarnation=row.incarnation, n=row.events)
     if row.is_live:
         return Held(hold=_hold(row), remaining=_length(row.expires_at - row.now), revision=revision)
-    if row.term and row.open_at > row.now:
+    if row.term and row.is_delayed:
         remaining = _length(row.open_at - row.now)
         return Delayed(last=_hold(row), available_at=row.open_at, remaining=remaining, revision=revision)
     return Vacant(last=_hold(row) if row.term else None, revision=revision)

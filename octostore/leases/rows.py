@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 # An attempt's digest answers for its term this long after the end (contract, Idempotency-Key).
 ATTEMPT_MEMORY_MS = 24 * 3600 * 1000
+# The largest term there can be: JavaScript's largest safe integer (G2).
+TERM_MAX = 2**53 - 1
 # A term this far below the present floor cannot come back when its row is forgotten (G2).
 FLOOR_MARGIN_MS = 24 * 3600 * 1000
 
@@ -48,6 +50,11 @@ class Row(NamedTuple):
     def left_at(self) -> int:
         """When the last term ended: as marked, or at its deadline."""
         return self.expires_at if self.ended_at is None else self.ended_at
+
+    @property
+    def is_delayed(self) -> bool:
+        """Vacant, and nobody may acquire it yet; a clock behind a marked end is no delay."""
+        return self.open_at > max(self.now, self.left_at)
 
     @property
     def open_at(self) -> int:

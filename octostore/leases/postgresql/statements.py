@@ -39,7 +39,8 @@ FOUND = f"""INSERT INTO leases_lease (space, name, term, holder, charged_to, ttl
     renewals, ended_at, ending, available_at, incarnation, events, key_id)
 VALUES (%(space)s, %(name)s, 0, '', '', 0, 0, 0, 0, 0, {NOW}, '', 0, 0, 0, '') ON CONFLICT (space, name) DO NOTHING"""
 
-# Grant a vacant name: no row when it is held, delayed, absent, or when the attempt has had its term.
+# Grant a vacant name: no row when it is held, delayed, absent, or when the attempt or the nonce has had
+# its term. A clock behind a marked end delays nobody.
 # Writes `expired` for a term nobody had marked, then `acquired`.
 TAKE = f"""{_locked(columns="*")},
 granted AS (
@@ -55,7 +56,9 @@ granted AS (
     FROM l, t
     WHERE lease.id = l.id
         AND (l.ended_at IS NOT NULL OR l.expires_at <= t.now)
-        AND CASE WHEN l.ended_at IS NULL THEN l.expires_at + l.delay_ms ELSE l.available_at END <= t.now
+        AND CASE WHEN l.ended_at IS NULL THEN l.expires_at + l.delay_ms ELSE l.available_at END
+            <= greatest(t.now, l.ended_at)
+        AND l.nonce IS DISTINCT FROM %(nonce)s
         AND (l.attempt_digest = %(attempt_digest)s
             AND coalesce(l.ended_at, l.expires_at) > t.now - {ATTEMPT_MEMORY_MS}) IS NOT TRUE
     RETURNING {_OF_LEASE}, t.now),
@@ -137,11 +140,12 @@ forgotten AS (DELETE FROM leases_lease lease USING l WHERE lease.id = l.id RETUR
 SELECT count(*) FROM forgotten"""
 
 # Events older than the `kept` newest of their name.
-TRIM = """DELETE FROM leases_leaseevent WHERE id IN (
+TRIM = """WITH l AS MATERIALIZED (
     SELECT event.id FROM leases_leaseevent event JOIN leases_lease lease ON lease.id = event.lease_id
     WHERE lease.events > %(kept)s
         AND (event.incarnation < lease.incarnation OR event.n <= lease.events - %(kept)s)
-    ORDER BY event.id LIMIT %(batch)s)"""
+    ORDER BY event.id LIMIT %(batch)s FOR UPDATE OF event SKIP LOCKED)
+DELETE FROM leases_leaseevent event USING l WHERE event.id = l.id"""
 
 # After a restore: every live term ends, and every name that was ever held starts a new incarnation.
 RESTORE = f"""WITH l AS MATERIALIZED (

@@ -36,8 +36,8 @@ SETTLE = f"""UPDATE leases_lease SET ended_at = expires_at, ending = 'expired', 
     available_at = expires_at + delay_ms
 WHERE {_NAMED} AND ended_at IS NULL AND expires_at <= %(now)s RETURNING {COLUMNS}"""
 
-# Grant a name whose end is marked: no row when it is held, delayed, absent, or when the attempt
-# has had its term.
+# Grant a name whose end is marked: no row when it is held, delayed, absent, or when the attempt or the
+# nonce has had its term. A clock behind a marked end delays nobody.
 TAKE = f"""UPDATE leases_lease SET
     term = {_TERM}, incarnation = CASE incarnation WHEN 0 THEN {_TERM} ELSE incarnation END, events = events + 1,
     holder = %(holder)s, metadata = %(metadata)s, group_id = %(group_id)s, charged_to = %(charged_to)s,
@@ -45,7 +45,8 @@ TAKE = f"""UPDATE leases_lease SET
     renewals = 0, ended_at = NULL, ending = '', available_at = 0,
     nonce = %(nonce)s, key_id = %(key_id)s, capability_digest = %(capability_digest)s,
     attempt_digest = %(attempt_digest)s, content_digest = %(content_digest)s
-WHERE {_NAMED} AND ended_at IS NOT NULL AND available_at <= %(now)s
+WHERE {_NAMED} AND ended_at IS NOT NULL AND available_at <= max(%(now)s, ended_at)
+    AND nonce IS NOT %(nonce)s
     AND (attempt_digest = %(attempt_digest)s AND ended_at > %(now)s - {ATTEMPT_MEMORY_MS}) IS NOT TRUE
 RETURNING {COLUMNS}"""
 

@@ -16,10 +16,12 @@ from octostore.leases.sqlite.writing import READ_CLOCK, writing
 
 
 def read(space: str, name: str) -> Row | None:
+    # The clocks before the row: a renewal that a slow reader has not seen must not look like an end.
+    reading = clock.read()
     with connection.cursor() as cursor:
         cursor.execute(statements.READ, {"space": space, "name": name})
         row = cursor.fetchone()
-    return Row._make((*row[:-3], Mark(*row[-3:]).now())) if row else None
+    return Row._make((*row[:-3], _now(Mark(*row[-3:]), reading))) if row else None
 
 
 def found(space: str, name: str) -> None:

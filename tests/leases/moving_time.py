@@ -1,0 +1,40 @@
+"""Time that passes without waiting: what the tables tell moves into the past instead."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db.models import Case, F, When
+
+from octostore.leases.models import Lease, LeaseEvent
+from tests.leases.acts import NAME, SPACE
+from tests.players import now_ms
+
+_INSTANTS = ("began_at", "expires_at", "ended_at", "available_at")
+
+
+def milliseconds(length: timedelta) -> int:
+    return length // timedelta(milliseconds=1)
+
+
+def age(by: timedelta, name: str = NAME) -> None:
+    """As if the last term of `name` had begun, been renewed and ended `by` earlier."""
+    back = milliseconds(by)
+    Lease.objects.filter(space=SPACE, name=name).update(**{column: F(column) - back for column in _INSTANTS})
+
+
+def expire(name: str = NAME, *, ago: timedelta = timedelta(milliseconds=1)) -> None:
+    """Let the live term of `name` have run out `ago`, without anybody having marked it."""
+    lease = Lease.objects.get(space=SPACE, name=name)
+    age(timedelta(milliseconds=lease.expires_at - now_ms()) + ago, name)
+
+
+def pass_time(by: timedelta) -> None:
+    """As if all that happened to every name had happened `by` earlier, the numbers of its terms included."""
+    back = milliseconds(by)
+    numbers = {
+        column: Case(When(**{f"{column}__gt": 0}, then=F(column) - back), default=F(column))
+        for column in ("term", "incarnation")
+    }
+    Lease.objects.update(**{column: F(column) - back for column in _INSTANTS}, **numbers)
+    LeaseEvent.objects.update(**{column: F(column) - back for column in ("at", "expires_at", "term", "incarnation")})
