@@ -1,0 +1,85 @@
+"""Celery: the app, and what runs when. Nothing here is needed for safety (guarantees, G7).
+
+`celery -A octostore worker -B` runs it all; every task is right with any number of workers and
+schedulers at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import warnings
+from typing import Any
+
+from celery import Celery, signals
+from celery.exceptions import SecurityWarning
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from octostore.server.parent import die_with
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "octostore.settings")
+
+# Celery warns every root, as whoever can write to the broker might run code here. With JSON nobody can.
+warnings.filterwarnings("ignore", category=SecurityWarning)
+
+# A message that waited longer than until the next one is due is of no use: no backlog is ever run.
+BEAT = {
+    "sweep": {
+        "task": "octostore.leases.tasks.sweep",
+        "schedule": 1,
+        "options": {"queue": "sweep", "expires": 2},
+    },
+    "trim_history": {"task": "octostore.leases.tasks.trim_history", "schedule": 60, "options": {"expires": 60}},
+    "forget_idle_rooms": {"task": "elections.tasks.forget_idle_rooms", "schedule": 60, "options": {"expires": 60}},
+}
+
+app = Celery(
+    "octostore",
+    accept_content=["json"],
+    task_serializer="json",
+    task_ignore_result=True,
+    task_default_queue="default",
+    task_queues={"sweep": {}, "default": {}},
+    worker_pool="threads",
+    worker_concurrency=4,
+    worker_prefetch_multiplier=1,
+    worker_enable_remote_control=False,
+    worker_redirect_stdouts=False,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    broker_transport_options={"socket_connect_timeout": 5, "socket_timeout": 30, "socket_keepalive": True},
+    timezone="UTC",
+    beat_schedule=BEAT,
+    # The table is above and nothing else is worth remembering, so it needs no file.
+    beat_scheduler="celery.beat:Scheduler",
+)
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+
+@signals.setup_logging.connect
+def leave_logging_alone(**_: Any) -> None:
+    """The settings have set it up, and a receiver here keeps Celery from doing so again."""
+    if settings.LOG_LEVEL == "INFO":
+        # Three lines for each task, and there is one every second.
+        for name in ("celery.beat", "celery.worker.strategy", "celery.app.trace"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+
+
+@signals.worker_init.connect
+def refuse_unready_database(**_: Any) -> None:
+    from octostore.server.startup import require_database  # knows models, and Django is not set up above
+
+    try:
+        require_database()
+    except ImproperlyConfigured as error:
+        # Celery logs what a receiver raises and goes on, unless it is an exit.
+        sys.exit(f"OctoStore cannot start: {error}")
+
+
+@signals.beat_embedded_init.connect
+def end_with_worker(**_: Any) -> None:
+    """The scheduler of `-B` is a process of its own, which a killed worker would leave behind."""
+    die_with(os.getppid())

@@ -1,0 +1,133 @@
+"""ASGI outside, WSGI inside: the event loop waits for clients, a few threads do the work.
+
+A request gets a thread once its body is here, so clients that send slowly or not at all hold none.
+Every answer is made by the WSGI application, the refusals too: it finds them in its environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from wsgiref.types import WSGIApplication
+
+from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
+
+from octostore.server.body import BodyTimeout, BodyTooLarge, ClientGone, discard_body, read_body
+from octostore.server.environ import build_environ
+from octostore.server.lanes import Lane, Overloaded
+
+# What a holder does to stay one, or to stop being one: no crowd of candidates may be in its way.
+KEEPING_VERBS = {"renew", "resign", "release", "keepalive"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response, whole; `headers` as they go over the wire."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+class Bridge:
+    """An ASGI application around `application`. Lengths are seconds and bytes.
+
+    `threads` do the work, and `keep_threads` beside them are kept for the verbs of holders.
+    """
+
+    def __init__(
+        self,
+        application: WSGIApplication,
+        *,
+        threads: int,
+        keep_threads: int,
+        wait_seconds: float,
+        body_max_bytes: int,
+        body_timeout_seconds: float,
+    ) -> None:
+        self.application = application
+        self.work = Lane("work", threads, wait_seconds=wait_seconds)
+        self.keep = Lane("keep", keep_threads, wait_seconds=wait_seconds)
+        # Whether the process lives is asked most when all other threads wait for storage.
+        self.health = Lane("health", 1, wait_seconds=wait_seconds)
+        self.body_max_bytes = body_max_bytes
+        self.body_timeout_seconds = body_timeout_seconds
+
+    async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        if scope["type"] == "http":
+            await self._serve(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._live(receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008, "reason": None})
+
+    async def _serve(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        received_at = time.monotonic()
+        body, refusal = b"", None
+        try:
+            try:
+                body = await read_body(scope, receive, max_bytes=self.body_max_bytes, seconds=self.body_timeout_seconds)
+            except BodyTooLarge:
+                refusal = "body_too_large"
+            except BodyTimeout:
+                refusal = "body_timeout"
+            environ = build_environ(scope, body, received_at, refusal)
+            answer = await self._lane(scope).run(respond, self.application, environ)
+        except ClientGone:
+            return
+        # These two answers touch no storage, so they can be made here: there is no thread to be had.
+        except Overloaded:
+            answer = respond(self.application, build_environ(scope, b"", received_at, "overloaded"))
+        except asyncio.CancelledError:
+            # The server stops and has waited for this long enough; its thread may still commit.
+            refusal = "stopping"
+            answer = respond(self.application, build_environ(scope, b"", received_at, refusal))
+        await _send(answer, send, closes=refusal is not None)
+        if refusal in {"body_too_large", "body_timeout"}:
+            await discard_body(receive)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _lane(self, scope: HTTPScope) -> Lane:
+        if scope["path"] == "/health":
+            return self.health
+        keeps = scope["method"] == "POST" and scope["path"].rpartition("/")[2] in KEEPING_VERBS
+        return self.keep if keeps and self.work.is_busy else self.work
+
+    async def _live(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        for lane in (self.work, self.keep, self.health):
+            lane.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def respond(application: WSGIApplication, environ: dict[str, Any]) -> Answer:
+    """Run the application once, on the calling thread, and collect its answer."""
+    started: list[Any] = []
+
+    def start_response(*arguments: Any) -> Callable[[bytes], object]:
+        started[:] = arguments
+        return bytes  # the write() of PEP 3333's early days; Django never calls it
+
+    pieces = application(environ, start_response)
+    try:
+        body = b"".join(pieces)
+    finally:
+        getattr(pieces, "close", lambda: None)()
+    status = int(started[0][:3])
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in started[1]]
+    if status in {204, 304}:
+        return Answer(status, [(name, value) for name, value in headers if name != b"content-length"], b"")
+    if not any(name == b"content-length" for name, _ in headers):
+        headers.append((b"content-length", str(len(body)).encode()))
+    return Answer(status, headers, body)
+
+
+async def _send(answer: Answer, send: ASGISendCallable, *, closes: bool) -> None:
+    headers = [*answer.headers, (b"connection", b"close")] if closes else answer.headers
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers, "trailers": False})
+    await send({"type": "http.response.body", "body": answer.body, "more_body": True})

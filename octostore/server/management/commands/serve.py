@@ -1,0 +1,124 @@
+"""`manage.py serve`: the whole service from one command, as `make run` starts it."""
+
+from __future__ import annotations
+
+import fcntl
+import http.client
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandParser
+
+from octostore import __version__
+from octostore.server import sockets, valkey
+from octostore.server.parent import die_with
+from octostore.server.startup import database_in_words, require_database
+from octostore.server.supervise import Supervisor
+
+STARTED = """
+OctoStore {version} serves on {url} (ready after {seconds:.1f} s). Ctrl-C stops it.
+Elect a leader, from another terminal:
+
+  ROOM=$(curl -s -X POST {url}/elections | jq -r .election_id)
+  curl -s -X POST "{url}/elections/$ROOM/campaign" -H "Content-Type: application/json" \
+-d '{{"candidate_id":"agent-atlas","ttl_seconds":30}}'
+"""
+
+
+class Command(BaseCommand):
+    help = "Migrate, then run the web process, the worker with its schedule and, without REDIS_URL, a Valkey."
+    requires_system_checks = ()  # the web process makes them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--with-parent", action="store_true", help="stop when the process that started this ends")
+
+    def handle(self, *, with_parent: bool, **_: Any) -> None:
+        if with_parent:
+            die_with(os.getppid(), signal.SIGTERM)
+        with only_one_in(settings.DATA_DIR), Supervisor() as supervisor:
+            code = run(supervisor)
+        sys.exit(code)
+
+
+def run(supervisor: Supervisor) -> int:
+    """Start everything, announce it once it is ready, and watch it to its end."""
+    began = time.monotonic()
+    listener = sockets.listen(settings.HOST, settings.PORT)
+    say(f"Data is in {settings.DATA_DIR}" + ("." if settings.DATABASE_URL else ", in SQLite."))
+    broker_url = settings.REDIS_URL or valkey.start(supervisor, settings.DATA_DIR / "valkey")
+    with database_in_words():
+        call_command("migrate", interactive=False, verbosity=0)
+    require_database()
+    say("The database is up to date; starting the web process and the worker.")
+    address = sockets.reachable(listener)
+    start_services(supervisor, listener, broker_url)
+    listener.close()
+    ready = False
+
+    def announce_once_ready() -> None:
+        nonlocal ready
+        if not ready and is_ready(*address):
+            ready = True
+            say(STARTED.format(version=__version__, url=sockets.url(*address), seconds=time.monotonic() - began))
+
+    code = supervisor.watch(announce_once_ready)
+    say("Stopping.")
+    return code
+
+
+def start_services(supervisor: Supervisor, listener: socket.socket, broker_url: str) -> None:
+    environment = {
+        "REDIS_URL": broker_url,
+        "OCTOSTORE_DATA": str(settings.DATA_DIR),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), os.environ.get("PYTHONPATH")])),
+    }
+    descriptor = listener.fileno()
+    web = [sys.executable, str(settings.BASE_DIR / "manage.py"), "web", "--fd", str(descriptor)]
+    supervisor.start("web process", web, environment=environment, inherits=[descriptor])
+    celery = [sys.executable, "-m", "celery", "--quiet", "--app", "octostore"]
+    # One worker has no others to look for, to talk with or to be missed by.
+    alone = ["--without-mingle", "--without-gossip", "--without-heartbeat"]
+    supervisor.start("worker", [*celery, "worker", "--beat", *alone], environment=environment)
+
+
+def is_ready(host: str, port: int) -> bool:
+    connection = http.client.HTTPConnection(host, port, timeout=1)
+    try:
+        connection.request("GET", "/ready")
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+@contextmanager
+def only_one_in(directory: Path) -> Iterator[None]:
+    """Hold the data directory for this process; the kernel lets go of it however the process ends."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = (directory / "serve.lock").open("wb")
+    except OSError as error:
+        raise ImproperlyConfigured(f"the data directory {directory} is not writable: {error.strerror}.") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ImproperlyConfigured(
+                f"another OctoStore serves from {directory}: stop it, or name another directory with OCTOSTORE_DATA."
+            ) from error
+        yield
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
