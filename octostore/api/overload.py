@@ -1,4 +1,4 @@
-"""A request that would wait longer than it may is told so at once."""
+"""A request the server in front has no time for is told so at once."""
 
 from __future__ import annotations
 
@@ -11,13 +11,21 @@ from octostore.api.errors import respond
 from octostore.lib.errors import Unavailable
 
 
+# By the environment's `octostore.refusal`: no thread was free in time; the process ends before the request did.
+DETAILS = {
+    "overloaded": "the server is busy; nothing was done",
+    "stopping": "the server stops; what was asked may or may not have been done",
+}
+
+
 class OverloadMiddleware:
-    """Answers 503 where the server in front found no free thread in time (`octostore.refusal` is `overloaded`)."""
+    """Answers 503 instead of calling the view; touches no storage."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.META.get("octostore.refusal") == "overloaded":
-            return respond(request, Unavailable("the server is busy; nothing was done"))
+        details = DETAILS.get(request.META.get("octostore.refusal", ""))
+        if details:
+            return respond(request, Unavailable(details))
         return self.get_response(request)
