@@ -74,7 +74,9 @@ def fill(shape: type[Body], data: dict[str, Any]) -> Body:
 
 def _announced_length(request: HttpRequest | Request) -> int:
     length = request.META.get("CONTENT_LENGTH") or "0"
-    return int(length) if length.isdecimal() else 0
+    if not (length.isascii() and length.isdigit()):
+        raise InvalidInput("Content-Length must be a whole number")
+    return int(length)
 
 
 @lru_cache(maxsize=256)

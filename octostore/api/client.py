@@ -27,9 +27,10 @@ def client_of(request: HttpRequest | Request) -> str:
     return _client(_address_text(request))
 
 
+@lru_cache(maxsize=8192)
 def client_digest(client: str) -> str:
     """A pseudonym of 22 characters for storing: without the server's key nobody finds the address from it."""
-    return _digest(client)
+    return secrets.encode(settings.SERVER_KEYS[0].derive("client", client.encode("utf-8"))[:16])
 
 
 def address_of(request: HttpRequest | Request) -> Address | None:
@@ -63,8 +64,3 @@ def _parse(text: str) -> Address | None:
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address
-
-
-@lru_cache(maxsize=8192)
-def _digest(client: str) -> str:
-    return secrets.encode(settings.SERVER_KEYS[0].derive("client", client.encode("utf-8"))[:16])

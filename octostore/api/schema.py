@@ -45,12 +45,17 @@ BODY_ERRORS: list[DomainError] = [
     InvalidInput("body must be sent with Content-Type: application/json, in UTF-8", status=415),
     InvalidInput("ttl_seconds must be an integer", status=422),
 ]
-_ANY_OPERATION: list[DomainError] = [InternalError(), Unavailable()]
+_ANY_OPERATION: list[DomainError] = [
+    InvalidInput("this address answers GET, HEAD, OPTIONS", status=405),
+    InternalError(),
+    Unavailable(),
+]
 
 _HEADERS = {
     HEADER: ("The request's id, made by the server; errors repeat it.", EXAMPLE_REQUEST_ID),
     "Retry-After": ("Whole seconds until trying again makes sense.", "2"),
     "WWW-Authenticate": ("How to authenticate.", "Bearer"),
+    "Allow": ("The methods this address answers.", "GET, HEAD, OPTIONS"),
 }
 
 
@@ -94,7 +99,7 @@ def document(
 ) -> Callable[[View], View]:
     """Decorate a view's method with what the OpenAPI document says of it.
 
-    Every operation can also answer 500 and 503, so `errors` need not name them.
+    Every address can also answer 405, 500 and 503, so `errors` need not name them.
     """
     components: Schema = {}
     operation: Schema = {
@@ -167,8 +172,7 @@ def _refusal(errors: list[DomainError]) -> Schema:
     headers = [HEADER]
     if any(error.retry_after_ms is not None for error in errors):
         headers.append("Retry-After")
-    if errors[0].answer_status == 401:
-        headers.append("WWW-Authenticate")
+    headers += {401: ["WWW-Authenticate"], 405: ["Allow"]}.get(errors[0].answer_status, [])
     examples: Schema = {}
     for error in errors:
         examples.setdefault(error.code, {"summary": error.text, "value": envelope(error, EXAMPLE_REQUEST_ID)})
@@ -206,8 +210,9 @@ def _error_schema() -> Schema:
     codes = {one.code for one in vars(catalogue).values() if isinstance(one, type) and issubclass(one, DomainError)}
     return {
         "title": "Error",
-        "description": "What every refusal looks like. Act on `code`.",
+        "description": "What every refusal looks like. Act on `code`; some carry further fields.",
         "type": "object",
+        "additionalProperties": True,
         "required": ["error", "code", "request_id"],
         "properties": {
             "error": {"type": "string", "description": "One sentence for a person."},

@@ -58,7 +58,7 @@ ready = document(
     summary="Ask whether the process can work",
     description=(
         "503 while the database is down or its tables are older than the code: send no requests then. A dead broker "
-        "is `degraded` with 200, because leases do not need it."
+        "is `degraded` with 200, because leases do not need it. The 503 carries the same fields beside the error."
     ),
     answers={
         200: Answer(
