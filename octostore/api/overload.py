@@ -10,7 +10,6 @@ from django.http.response import HttpResponseBase
 from octostore.api.errors import respond
 from octostore.lib.errors import Unavailable
 
-
 # By the environment's `octostore.refusal`: no thread was free in time; the process ends before the request did.
 DETAILS = {
     "overloaded": "the server is busy; nothing was done",
