@@ -9,9 +9,9 @@ from django.conf import settings
 from octostore.lib import ids
 from octostore.lib.errors import InvalidInput, InvalidTTL
 
-# Terms stay exact in JavaScript's numbers.
-TERM_LIMIT = 2**53
+TERM_MAX = 2**53 - 1  # exact in JavaScript's numbers
 TERMS_DEFAULT = 50
+TERMS_MAX = 200
 
 
 def election_id(text: str) -> str:
@@ -26,8 +26,10 @@ def candidate_id(text: str) -> str:
     return text
 
 
-def ttl(seconds: int) -> timedelta:
+def ttl(seconds: int | None) -> timedelta | None:
     low, high = settings.ELECTION_TTL_MIN_SECONDS, settings.ELECTION_TTL_MAX_SECONDS
+    if seconds is None:
+        return None
     if not low <= seconds <= high:
         raise InvalidTTL(f"ttl_seconds must be from {low} to {high}")
     return timedelta(seconds=seconds)
@@ -56,17 +58,15 @@ def attempt(text: str | None) -> str | None:
 
 
 def term(text: str) -> int:
-    return _whole("term", text, low=1, high=TERM_LIMIT - 1)
+    return _whole("term", text, high=TERM_MAX)
 
 
 def limit(text: str | None) -> int:
-    if text is None:
-        return min(TERMS_DEFAULT, settings.TERMS_KEPT)
-    return _whole("limit", text, low=1, high=settings.TERMS_KEPT)
+    return TERMS_DEFAULT if text is None else _whole("limit", text, high=TERMS_MAX)
 
 
-def _whole(field: str, text: str, *, low: int, high: int) -> int:
+def _whole(field: str, text: str, *, high: int) -> int:
     """A plain decimal number; no sign, no space, none of the digits that only Unicode calls so."""
-    if not (text.isascii() and text.isdecimal() and len(text) <= 16 and low <= int(text) <= high):
-        raise InvalidInput(f"{field} must be a whole number from {low} to {high}")
+    if not (text.isascii() and text.isdecimal() and len(text) <= 16 and 1 <= int(text) <= high):
+        raise InvalidInput(f"{field} must be a whole number from 1 to {high}")
     return int(text)

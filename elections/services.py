@@ -1,4 +1,4 @@
-"""What a room can do, in the words of elections; every rule of them that is no shape.
+"""What a room can do, in the words of elections.
 
 Instants are milliseconds since 1970 on the database's clock, `received_at` is this process's
 monotonic clock in seconds.
@@ -65,11 +65,12 @@ def campaign(
     that the win would be worth little: the term is given back then.
     """
 
-    def spend() -> None:
+    def charge() -> None:
         admission.campaigns.spend(client)
 
     if attempt is None:
-        spend()
+        # Nothing to be looked up first, as it is for a retry.
+        charge()
     outcome = engine.acquire(
         SPACE,
         election_id,
@@ -78,14 +79,15 @@ def campaign(
         metadata=metadata,
         charged_to=charged_to,
         attempt=attempt,
-        charge=None if attempt is None else spend,
-        admit=lambda: capacity.admit(charged_to),
+        charge=None if attempt is None else charge,
+        admit=lambda: capacity.admit(election_id, charged_to),
     )
     match outcome:
-        case Granted(replayed=False) if time.monotonic() - received_at > ttl.total_seconds() / 2:
+        case Granted(replayed=False) if outcome.remaining - _since(received_at) < ttl / 2:
             with suppress(NotCurrent):
                 engine.release(SPACE, election_id, capability=outcome.capability)
-            raise Unavailable("The win came too late to be of use; it was given back")
+            capacity.vacate(election_id, charged_to)
+            raise Unavailable("The win came too late to be of use and was given back; try again with a new attempt")
         case Granted() | Held():
             return outcome
         case AttemptDiffers():
@@ -108,18 +110,22 @@ def renew(*, election_id: str, capability: str, ttl: timedelta | None, client: s
         return engine.renew(SPACE, election_id, capability=capability, ttl=ttl)
 
 
-def resign(*, election_id: str, capability: str, client: str) -> Hold:
+def resign(*, election_id: str, capability: str, client: str, charged_to: str) -> Hold:
     """Stop leading; the term that ended. Raises LeaseNotCurrent; RateLimited for guessing."""
     with _guesses_limited(client):
-        return engine.release(SPACE, election_id, capability=capability).hold
+        ended = engine.release(SPACE, election_id, capability=capability).hold
+    capacity.vacate(election_id, charged_to)
+    return ended
 
 
 def term_status(*, election_id: str, term: int) -> TermStatus:
     """Whether `term` leads, was the last, was passed by, or lies above every term of the room."""
-    state = engine.inspect(SPACE, election_id)
-    hold = state.hold if isinstance(state, Held) else state.last
-    last = hold.term if hold else 0
-    current = last if isinstance(state, Held) else None
+    current: int | None = None
+    match status(election_id=election_id):
+        case Held(hold=hold):
+            last = current = hold.term
+        case Vacant(last=hold):
+            last = hold.term if hold else 0
     if term > last:
         return TermStatus(status="unknown", current_term=current)
     if term < last:
@@ -128,8 +134,8 @@ def term_status(*, election_id: str, term: int) -> TermStatus:
 
 
 def terms(*, election_id: str, limit: int) -> list[Past]:
-    """The room's last terms, newest first."""
-    return history.terms(SPACE, election_id, limit=limit)
+    """The room's last terms, newest first, as far as they are kept."""
+    return history.terms(SPACE, election_id, limit=min(limit, settings.TERMS_KEPT))
 
 
 def forget_idle_rooms() -> int:
@@ -146,3 +152,7 @@ def _guesses_limited(client: str) -> Iterator[None]:
         if error.ending is None:
             admission.wrong_capabilities.spend(client)
         raise
+
+
+def _since(received_at: float) -> timedelta:
+    return timedelta(seconds=time.monotonic() - received_at)

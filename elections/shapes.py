@@ -1,47 +1,69 @@
 """The JSON of elections: what comes in, by type alone, and what goes out.
 
-Bounds are rules (`elections.rules`), checked after permission; types are shapes, checked before.
+Bounds are rules (`elections.rules`), checked after permission; types are shapes, checked before. What
+`_documented` says goes into the OpenAPI document and checks nothing.
 """
 
 from __future__ import annotations
 
-import random
-from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-import msgspec
 from django.conf import settings
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from elections.services import TermStatus
-from octostore.leases.models import Ending
-from octostore.leases.outcomes import Granted, Held, Hold, Past, Vacant
+from elections.rules import TERM_MAX
+from octostore.lib import ids
 
-END = {Ending.RELEASED: "resigned", Ending.EXPIRED: "expired", Ending.REVOKED: "removed"}
+End = Literal["resigned", "expired", "removed"]
+
+
+def _documented(description: str, **schema: Any) -> Meta:
+    return Meta(extra_json_schema={"description": description, **schema})
+
+
+CandidateId = Annotated[
+    str, _documented("A label of whoever asks; it proves nothing", pattern=f"^{ids.CANDIDATE_ID.pattern}$")
+]
+LeaderToken = Annotated[
+    str, _documented("The secret that proves the lead; opaque", pattern=f"^{ids.CAPABILITY.pattern}$")
+]
+Metadata = _documented(
+    "Shown to everybody who asks who leads", pattern=r"^[^\u0000]*$", maxLength=settings.METADATA_MAX_CHARACTERS
+)
+Ttl = _documented(
+    "How long the lease lasts unless renewed",
+    minimum=settings.ELECTION_TTL_MIN_SECONDS,
+    maximum=settings.ELECTION_TTL_MAX_SECONDS,
+)
+Term = Annotated[int, _documented("Only rises for a room, with gaps", minimum=1, maximum=TERM_MAX)]
+Instant = Annotated[str, _documented("RFC 3339 in UTC, with milliseconds", format="date-time")]
+RetryAfter = Annotated[int, _documented("When to campaign again: the rest of the lease and a jitter", minimum=0)]
 
 
 class CampaignInput(Struct, kw_only=True):
-    candidate_id: str
-    ttl_seconds: int | None = None
-    metadata: str | None = None
+    candidate_id: CandidateId
+    ttl_seconds: Annotated[int | None, Ttl] = None
+    metadata: Annotated[str | None, Metadata] = None
 
 
 class RenewInput(Struct, kw_only=True):
-    leader_token: str
-    ttl_seconds: int | None = None
+    """Without `ttl_seconds` the term's own TTL; a shorter one shortens."""
+
+    leader_token: LeaderToken
+    ttl_seconds: Annotated[int | None, Ttl] = None
 
 
 class ResignInput(Struct, kw_only=True):
-    leader_token: str
+    leader_token: LeaderToken
 
 
 class Leader(Struct, kw_only=True):
     """Who leads; `metadata` is absent when none was given."""
 
-    candidate_id: str
-    metadata: str | UnsetType = UNSET
-    term: int
-    expires_at: str
+    candidate_id: CandidateId
+    metadata: Annotated[str, Metadata] | UnsetType = UNSET
+    term: Term
+    expires_at: Instant
 
 
 class RoomOutput(Struct, kw_only=True):
@@ -51,136 +73,70 @@ class RoomOutput(Struct, kw_only=True):
     watch_path: str
 
 
-class LeaderOutput(Struct, kw_only=True):
-    """A win or a renewal; `safe_for_ms` counts from the instant the caller sent its request."""
+class LeaderOutput(Struct, kw_only=True, tag_field="status", tag="leader"):
+    """A win or a renewal."""
 
-    status: Literal["leader"] = "leader"
     election_id: str
     leader: Leader
-    leader_token: str
-    renew_after_ms: int
-    safe_for_ms: int
+    leader_token: LeaderToken
+    renew_after_ms: Annotated[int, _documented("Half of what is left", minimum=0)]
+    safe_for_ms: Annotated[
+        int,
+        _documented("How long the caller may act as leader, counted from the instant it sent this request", minimum=0),
+    ]
 
 
-class FollowerOutput(Struct, kw_only=True):
-    status: Literal["follower"] = "follower"
+class FollowerOutput(Struct, kw_only=True, tag_field="status", tag="follower"):
+    """Somebody else leads."""
+
     election_id: str
     leader: Leader
-    retry_after_ms: int
+    retry_after_ms: RetryAfter
 
 
-class LedOutput(Struct, kw_only=True):
+class LedOutput(Struct, kw_only=True, tag_field="status", tag="leader"):
+    """Somebody leads."""
+
     election_id: str
-    status: Literal["leader"] = "leader"
     leader: Leader
-    retry_after_ms: int
+    retry_after_ms: RetryAfter
 
 
-class VacantOutput(Struct, kw_only=True):
+class VacantOutput(Struct, kw_only=True, tag_field="status", tag="vacant"):
+    """Nobody leads; only a won campaign proves it."""
+
     election_id: str
-    status: Literal["vacant"] = "vacant"
-    retry_after_ms: int = 0
+    retry_after_ms: RetryAfter
 
 
-class ResignedOutput(Struct, kw_only=True):
+class ResignedOutput(Struct, kw_only=True, tag_field="status", tag="vacant"):
     election_id: str
-    status: Literal["vacant"] = "vacant"
-    previous_term: int
+    previous_term: Term
 
 
 class TermStatusOutput(Struct, kw_only=True):
+    """`current_term` is there while somebody leads."""
+
     election_id: str
-    term: int
+    term: Term
     status: Literal["current", "ended", "superseded", "unknown"]
-    current_term: int | UnsetType = UNSET
+    current_term: Term | UnsetType = UNSET
 
 
 class TermOutput(Struct, kw_only=True):
-    term: int
-    candidate_id: str
-    metadata: str | UnsetType = UNSET
-    began_at: str
-    ended_at: str | UnsetType = UNSET
-    end: Literal["resigned", "expired", "removed"] | None
-    renewals: int
+    """`ended_at` is absent and `end` null while the term lasts."""
+
+    term: Term
+    candidate_id: CandidateId
+    metadata: Annotated[str, Metadata] | UnsetType = UNSET
+    began_at: Instant
+    ended_at: Instant | UnsetType = UNSET
+    end: End | None
+    renewals: Annotated[int, _documented("How often it was renewed", minimum=0)]
 
 
 class TermsOutput(Struct, kw_only=True):
+    """The newest term first."""
+
     election_id: str
     terms: list[TermOutput]
-
-
-def room(election_id: str) -> RoomOutput:
-    path = f"/elections/{election_id}"
-    return RoomOutput(
-        election_id=election_id, campaign_path=f"{path}/campaign", status_path=path, watch_path=f"{path}/watch"
-    )
-
-
-def granted(election_id: str, outcome: Granted) -> LeaderOutput:
-    left = milliseconds(outcome.remaining)
-    return LeaderOutput(
-        election_id=election_id,
-        leader=leader(outcome.hold),
-        leader_token=outcome.capability,
-        renew_after_ms=left // 2,
-        safe_for_ms=left,
-    )
-
-
-def follower(election_id: str, outcome: Held) -> FollowerOutput:
-    return FollowerOutput(election_id=election_id, leader=leader(outcome.hold), retry_after_ms=retry_after_ms(outcome))
-
-
-def state(election_id: str, outcome: Held | Vacant) -> LedOutput | VacantOutput:
-    if isinstance(outcome, Vacant):
-        return VacantOutput(election_id=election_id)
-    return LedOutput(election_id=election_id, leader=leader(outcome.hold), retry_after_ms=retry_after_ms(outcome))
-
-
-def term(past: Past) -> TermOutput:
-    return TermOutput(
-        term=past.term,
-        candidate_id=past.holder,
-        metadata=UNSET if past.metadata is None else past.metadata,
-        began_at=instant(past.began_at),
-        ended_at=UNSET if past.ended_at is None else instant(past.ended_at),
-        end=None
-        if past.ending is None
-        else msgspec.convert(END[past.ending], Literal["resigned", "expired", "removed"]),
-        renewals=past.renewals,
-    )
-
-
-def term_status(election_id: str, number: int, outcome: TermStatus) -> TermStatusOutput:
-    current = UNSET if outcome.current_term is None else outcome.current_term
-    return TermStatusOutput(election_id=election_id, term=number, status=outcome.status, current_term=current)
-
-
-def leader(hold: Hold) -> Leader:
-    return Leader(
-        candidate_id=hold.holder,
-        metadata=UNSET if hold.metadata is None else hold.metadata,
-        term=hold.term,
-        expires_at=instant(hold.expires_at),
-    )
-
-
-def retry_after_ms(outcome: Held) -> int:
-    """The rest of the lease and a jitter of up to a fifth of the TTL (1 to 5 s), never over the cap.
-
-    So followers neither come back in one instant nor sleep through a release.
-    """
-    jitter = min(max(outcome.hold.ttl / 5, timedelta(seconds=1)), timedelta(seconds=5))
-    wait = outcome.remaining + random.random() * jitter
-    return min(milliseconds(wait), settings.RETRY_AFTER_MAX_SECONDS * 1000)
-
-
-def instant(at: int) -> str:
-    """RFC 3339 in UTC with milliseconds, from milliseconds since 1970."""
-    moment = datetime.fromtimestamp(at // 1000, UTC).replace(microsecond=at % 1000 * 1000)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def milliseconds(length: timedelta) -> int:
-    return length // timedelta(milliseconds=1)

@@ -4,44 +4,51 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
-from elections import verbs
+from elections import docs, verbs
 from octostore.api.bodies import read_object
 from octostore.api.door import caller_of, respond
+from octostore.api.views import JsonView
 
 
-class ElectionsView(APIView):
+class ElectionsView(JsonView):
+    @docs.create
     def post(self, request: Request) -> HttpResponse:
         return respond(verbs.create(lambda: read_object(request), caller_of(request)))
 
 
-class ElectionView(APIView):
+class ElectionView(JsonView):
+    @docs.status
     def get(self, request: Request, election_id: str) -> HttpResponse:
         return respond(verbs.status(election_id))
 
 
-class CampaignView(APIView):
+class CampaignView(JsonView):
+    @docs.campaign
     def post(self, request: Request, election_id: str) -> HttpResponse:
         attempt = request.headers.get("Idempotency-Key")
         return respond(verbs.campaign(election_id, lambda: read_object(request), caller_of(request), attempt=attempt))
 
 
-class RenewView(APIView):
+class RenewView(JsonView):
+    @docs.renew
     def post(self, request: Request, election_id: str) -> HttpResponse:
         return respond(verbs.renew(election_id, lambda: read_object(request), caller_of(request)))
 
 
-class ResignView(APIView):
+class ResignView(JsonView):
+    @docs.resign
     def post(self, request: Request, election_id: str) -> HttpResponse:
         return respond(verbs.resign(election_id, lambda: read_object(request), caller_of(request)))
 
 
-class TermsView(APIView):
+class TermsView(JsonView):
+    @docs.terms
     def get(self, request: Request, election_id: str) -> HttpResponse:
         return respond(verbs.terms(election_id, limit=request.query_params.get("limit")))
 
 
-class TermView(APIView):
+class TermView(JsonView):
+    @docs.term_status
     def get(self, request: Request, election_id: str, term: str) -> HttpResponse:
         return respond(verbs.term_status(election_id, term))

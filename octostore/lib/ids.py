@@ -12,10 +12,10 @@ CANDIDATE_ID_RULE = "1 to 64 characters of A-Z a-z 0-9 . _ : @ -"
 IDEMPOTENCY_KEY_RULE = "16 to 255 visible ASCII characters"
 CAPABILITY_RULE = "43 characters of URL-safe base64"
 
-_ELECTION_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
-_CANDIDATE_ID = re.compile(r"[A-Za-z0-9._:@-]{1,64}")
-_IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{16,255}")
-_CAPABILITY = re.compile(r"[A-Za-z0-9_-]{43}")
+ELECTION_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+CANDIDATE_ID = re.compile(r"[A-Za-z0-9._:@-]{1,64}")
+IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{16,255}")
+CAPABILITY = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 def mint_election_id() -> str:
@@ -29,16 +29,16 @@ def mint_request_id() -> str:
 
 
 def is_election_id(text: str) -> bool:
-    return _ELECTION_ID.fullmatch(text) is not None
+    return ELECTION_ID.fullmatch(text) is not None
 
 
 def is_candidate_id(text: str) -> bool:
-    return _CANDIDATE_ID.fullmatch(text) is not None
+    return CANDIDATE_ID.fullmatch(text) is not None
 
 
 def is_idempotency_key(text: str) -> bool:
-    return _IDEMPOTENCY_KEY.fullmatch(text) is not None
+    return IDEMPOTENCY_KEY.fullmatch(text) is not None
 
 
 def is_capability(text: str) -> bool:
-    return _CAPABILITY.fullmatch(text) is not None
+    return CAPABILITY.fullmatch(text) is not None

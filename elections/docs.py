@@ -1,0 +1,244 @@
+"""What the OpenAPI document says of the endpoints of elections; the examples are answers this code gave."""
+
+from __future__ import annotations
+
+from elections import shapes
+from elections.rules import TERM_MAX, TERMS_DEFAULT, TERMS_MAX
+from octostore.api.schema import BODY_ERRORS, Answer, document, parameter
+from octostore.lib import ids
+from octostore.lib.errors import (
+    CapacityExceeded,
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    InvalidTTL,
+    LeaseNotCurrent,
+    RateLimited,
+)
+
+TAG = "Elections"
+ROOM = "tuHs8TkCOkHO1Fj3FuPYbPZtGZ2EwQoZ"
+TERM = 28_937_790_123
+LEADER_TOKEN = "p2mNLdEAbaeFs1TLSmmOV5FV6kZkcU7Rv6HlbVIoHPQ"
+LEADER = shapes.Leader(candidate_id="agent-atlas", term=TERM, expires_at="2026-12-01T22:09:50.123Z")
+
+ELECTION_ID = parameter(
+    "path", "election_id", "Any valid id is a room, created or not.", ROOM, pattern=f"^{ids.ELECTION_ID.pattern}$"
+)
+ATTEMPT = parameter(
+    "header",
+    "Idempotency-Key",
+    "A secret of the caller, one for each attempt to lead. While the term it won lives, the same key with the same "
+    "body gives the same term and `leader_token`, with fresh times.",
+    "5f3c0f3e-0d3a-4c55-9d5c-2b8f1e6f7a90",
+    pattern=f"^{ids.IDEMPOTENCY_KEY.pattern}$",
+)
+REPLAYED = {"Idempotent-Replayed": ("Present when this answer repeats an earlier one to the same key.", "true")}
+
+OFF = Forbidden("Public elections are switched off on this server")
+BAD_ID = InvalidInput(f"election_id must be {ids.ELECTION_ID_RULE}")
+OVER_BUDGET = RateLimited("The budget is 600 a minute for each client", retry_after_ms=100)
+OVER_GUESSES = RateLimited("The budget is 60 a minute for each client", retry_after_ms=1000)
+STALE = LeaseNotCurrent(ended="expired")
+
+_won = shapes.LeaderOutput(
+    election_id=ROOM, leader=LEADER, leader_token=LEADER_TOKEN, renew_after_ms=15_000, safe_for_ms=29_998
+)
+
+create = document(
+    operation_id="create_election",
+    tag=TAG,
+    summary="Make up a room",
+    description=(
+        "A room is an address: 24 random bytes that nobody guesses. Nothing is stored, and no body is needed. "
+        "Anybody who knows the address can campaign there."
+    ),
+    answers={
+        201: Answer(
+            description="A fresh address",
+            shape=shapes.RoomOutput,
+            examples={
+                "Room": shapes.RoomOutput(
+                    election_id=ROOM,
+                    campaign_path=f"/elections/{ROOM}/campaign",
+                    status_path=f"/elections/{ROOM}",
+                    watch_path=f"/elections/{ROOM}/watch",
+                )
+            },
+        )
+    },
+    errors=[*BODY_ERRORS, OFF, OVER_BUDGET],
+)
+
+campaign = document(
+    operation_id="campaign",
+    tag=TAG,
+    summary="Try to lead a room",
+    description=(
+        "Won or lost at once; losing is an answer, not an error. The same `candidate_id` proves nothing: a second "
+        "campaign by it is a follower like any other. What proves a retry is an `Idempotency-Key`. A leader must stop "
+        "acting `safe_for_ms` after it sent the request, unless a renewal succeeded meanwhile. After a 503 or no "
+        "answer at all the outcome is unknown: retry with the same key."
+    ),
+    parameters=[ELECTION_ID, ATTEMPT],
+    body=shapes.CampaignInput,
+    body_examples={
+        "Candidate": {"candidate_id": "agent-atlas", "ttl_seconds": 30},
+        "With metadata": {"candidate_id": "agent-atlas", "ttl_seconds": 30, "metadata": "eu-west, build 1871"},
+    },
+    answers={
+        200: Answer(
+            description="The caller leads, or somebody else does",
+            shape=shapes.LeaderOutput | shapes.FollowerOutput,
+            examples={
+                "Won": _won,
+                "Lost": shapes.FollowerOutput(election_id=ROOM, leader=LEADER, retry_after_ms=32_480),
+            },
+            headers=REPLAYED,
+        )
+    },
+    errors=[
+        *BODY_ERRORS,
+        BAD_ID,
+        InvalidTTL("ttl_seconds must be from 5 to 300"),
+        OFF,
+        Conflict("That term is over; use a new Idempotency-Key for a new attempt"),
+        CapacityExceeded("A client can lead 100 rooms at once", retry_after_ms=30_000),
+        OVER_BUDGET,
+    ],
+)
+
+status = document(
+    operation_id="election_status",
+    tag=TAG,
+    summary="Ask who leads",
+    description=(
+        "A lease past its deadline reads as vacant at once. Vacant is advice: only a won campaign proves it. Never "
+        "limited."
+    ),
+    parameters=[ELECTION_ID],
+    answers={
+        200: Answer(
+            description="Led or vacant",
+            shape=shapes.LedOutput | shapes.VacantOutput,
+            examples={
+                "Led": shapes.LedOutput(election_id=ROOM, leader=LEADER, retry_after_ms=32_480),
+                "Vacant": shapes.VacantOutput(election_id=ROOM, retry_after_ms=0),
+            },
+        )
+    },
+    errors=[BAD_ID, OFF],
+)
+
+renew = document(
+    operation_id="renew",
+    tag=TAG,
+    summary="Go on leading",
+    description=(
+        "Moves the deadline to `ttl_seconds` from now (omitted: the term's own TTL) and keeps the term. Expired is "
+        "expired: renewing never revives, even when nobody else came. Limited for wrong tokens only."
+    ),
+    parameters=[ELECTION_ID],
+    body=shapes.RenewInput,
+    body_examples={"Renew": {"leader_token": LEADER_TOKEN, "ttl_seconds": 30}},
+    answers={200: Answer(description="Still leading", shape=shapes.LeaderOutput, examples={"Renewed": _won})},
+    errors=[*BODY_ERRORS, BAD_ID, InvalidTTL("ttl_seconds must be from 5 to 300"), OFF, STALE, OVER_GUESSES],
+)
+
+resign = document(
+    operation_id="resign",
+    tag=TAG,
+    summary="Stop leading",
+    description=(
+        "Ends the term at once. Repeated, it answers 404 with `ended: released`, so a retry knows that it worked. "
+        "Limited for wrong tokens only."
+    ),
+    parameters=[ELECTION_ID],
+    body=shapes.ResignInput,
+    body_examples={"Resign": {"leader_token": LEADER_TOKEN}},
+    answers={
+        200: Answer(
+            description="The room is vacant",
+            shape=shapes.ResignedOutput,
+            examples={"Resigned": shapes.ResignedOutput(election_id=ROOM, previous_term=TERM)},
+        )
+    },
+    errors=[*BODY_ERRORS, BAD_ID, OFF, LeaseNotCurrent(ended="released"), OVER_GUESSES],
+)
+
+terms = document(
+    operation_id="terms",
+    tag=TAG,
+    summary="Read who led",
+    description="The room's terms, newest first; at most 200 are kept. Never limited.",
+    parameters=[
+        ELECTION_ID,
+        parameter(
+            "query",
+            "limit",
+            f"At most so many terms; {TERMS_DEFAULT} when omitted.",
+            10,
+            type="integer",
+            minimum=1,
+            maximum=TERMS_MAX,
+        ),
+    ],
+    answers={
+        200: Answer(
+            description="Past terms, and the current one",
+            shape=shapes.TermsOutput,
+            examples={
+                "Two terms": shapes.TermsOutput(
+                    election_id=ROOM,
+                    terms=[
+                        shapes.TermOutput(
+                            term=TERM,
+                            candidate_id="agent-atlas",
+                            began_at="2026-12-01T22:09:20.123Z",
+                            end=None,
+                            renewals=0,
+                        ),
+                        shapes.TermOutput(
+                            term=28_937_721_845,
+                            candidate_id="agent-borea",
+                            began_at="2026-12-01T22:08:41.845Z",
+                            ended_at="2026-12-01T22:09:19.562Z",
+                            end="expired",
+                            renewals=1,
+                        ),
+                    ],
+                ),
+                "None": shapes.TermsOutput(election_id=ROOM, terms=[]),
+            },
+        )
+    },
+    errors=[BAD_ID, OFF],
+)
+
+term_status = document(
+    operation_id="term_status",
+    tag=TAG,
+    summary="Ask whether a term is still the current one",
+    description=(
+        "`current`, `ended` (it was the last, and nobody leads), `superseded` (below the last term, whether it was "
+        "ever granted or not) or `unknown` (above). It narrows the window for a stale write; only a resource that "
+        "stores the highest term together with the write closes it. Never limited."
+    ),
+    parameters=[
+        ELECTION_ID,
+        parameter("path", "term", "A term's number.", TERM, type="integer", minimum=1, maximum=TERM_MAX),
+    ],
+    answers={
+        200: Answer(
+            description="Where the term stands",
+            shape=shapes.TermStatusOutput,
+            examples={
+                "Current": shapes.TermStatusOutput(election_id=ROOM, term=TERM, status="current", current_term=TERM),
+                "Superseded": shapes.TermStatusOutput(
+                    election_id=ROOM, term=28_937_721_845, status="superseded", current_term=TERM
+                ),
+            },
+        )
+    },
+    errors=[BAD_ID, OFF],
+)
