@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.db.models import Case, F, When
+from django.db.models import F
+from django.db.models.expressions import CombinedExpression
 
 from octostore.leases.models import Lease, LeaseEvent
 from tests.leases.acts import NAME, SPACE
@@ -20,7 +21,7 @@ def milliseconds(length: timedelta) -> int:
 def age(by: timedelta, name: str = NAME) -> None:
     """As if the last term of `name` had begun, been renewed and ended `by` earlier."""
     back = milliseconds(by)
-    Lease.objects.filter(space=SPACE, name=name).update(**{column: F(column) - back for column in _INSTANTS})
+    Lease.objects.filter(space=SPACE, name=name).update(**_shifted(_INSTANTS, back))
 
 
 def expire(name: str = NAME, *, ago: timedelta = timedelta(milliseconds=1)) -> None:
@@ -32,9 +33,10 @@ def expire(name: str = NAME, *, ago: timedelta = timedelta(milliseconds=1)) -> N
 def pass_time(by: timedelta) -> None:
     """As if all that happened to every name had happened `by` earlier, the numbers of its terms included."""
     back = milliseconds(by)
-    numbers = {
-        column: Case(When(**{f"{column}__gt": 0}, then=F(column) - back), default=F(column))
-        for column in ("term", "incarnation")
-    }
-    Lease.objects.update(**{column: F(column) - back for column in _INSTANTS}, **numbers)
-    LeaseEvent.objects.update(**{column: F(column) - back for column in ("at", "expires_at", "term", "incarnation")})
+    Lease.objects.update(**_shifted(_INSTANTS, back))
+    Lease.objects.filter(term__gt=0).update(**_shifted(("term", "incarnation"), back))
+    LeaseEvent.objects.update(**_shifted(("at", "expires_at", "term", "incarnation"), back))
+
+
+def _shifted(columns: tuple[str, ...], back: int) -> dict[str, CombinedExpression]:
+    return {column: F(column) - back for column in columns}
