@@ -13,9 +13,13 @@ from typing import Any
 
 import httptools
 import msgspec
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from octostore.lib.ids import mint_request_id
+
+BAD_REQUEST = HTTPStatus.BAD_REQUEST
+TOO_LARGE = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 
 class Protocol(HttpToolsProtocol):
@@ -35,6 +39,7 @@ class Protocol(HttpToolsProtocol):
         self._in_headers = True
         self._pending_bytes = 0
         self._too_large = False
+        self._running: RequestResponseCycle | None = None
 
     # --- what the transport says ---------------------------------------------------------------
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -52,14 +57,23 @@ class Protocol(HttpToolsProtocol):
         except httptools.HttpParserUpgrade:
             pass  # another protocol was offered: it goes on as HTTP/1.1
         except httptools.HttpParserError:
-            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE if self._too_large else HTTPStatus.BAD_REQUEST)
+            is_http = bool(self.url) or b" HTTP/1." in data
+            self._refuse(TOO_LARGE if self._too_large else BAD_REQUEST, answers=is_http)
         else:
             if self._pending_bytes > self._header_max_bytes:
-                self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+                self._refuse(TOO_LARGE)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_header_timer()
+        # uvicorn tells the latest request alone; one before it would write to a closed transport.
+        if self._running is not None:
+            self._running.disconnected = True
+            self._running.message_event.set()
         super().connection_lost(exc)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     # --- what the parser says ------------------------------------------------------------------
     def on_message_begin(self) -> None:
@@ -105,21 +119,20 @@ class Protocol(HttpToolsProtocol):
 
     def _on_header_timer(self) -> None:
         self._header_timer = None
-        if self.flow.read_paused:
-            # It is us who do not read: requests sent ahead wait for the answer to an earlier one.
-            self._start_header_timer()
-        else:
+        if self._is_idle:
             self.transport.close()
+        else:  # it was sent ahead: closing now would lose the answer to an earlier request
+            self._start_header_timer()
 
-    def _refuse(self, status: HTTPStatus) -> None:
-        """End the connection: after the answer that is under way, else with one, where a request had begun."""
+    def _refuse(self, status: HTTPStatus, *, answers: bool = True) -> None:
+        """End the connection: after the answer that is under way, else with one, where what came is HTTP."""
         if self.transport.is_closing():
             return
         if not self._is_idle and not self.cycle.more_body:
             self.cycle.keep_alive = False
             self.flow.pause_reading()
             return
-        if self.url:
+        if answers:
             self.transport.write(_refusal(status))
         self.transport.close()
 
