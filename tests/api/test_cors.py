@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 from pytest_django.fixtures import Settings
 
 ORIGIN = "https://app.example"
 
 
-def preflight(path: str, origin: str = ORIGIN) -> HttpResponse:
+def preflight(path: str, origin: str = ORIGIN) -> Any:
     headers = {
         "Origin": origin,
         "Access-Control-Request-Method": "POST",

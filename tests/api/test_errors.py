@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 
 from octostore.lib import errors
@@ -21,7 +20,7 @@ OUTSIDE = [
 ]
 
 
-def get(path: str) -> tuple[HttpResponse, dict[str, Any]]:
+def get(path: str) -> tuple[Any, dict[str, Any]]:
     response = Client(raise_request_exception=False).get(path)
     assert response["Content-Type"] == "application/json"
     return response, json.loads(response.content)

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
 
+# What the server in front says when it found no free thread in time.
+OVERLOADED: dict[str, Any] = {"octostore.refusal": "overloaded"}
+
 PATTERN = re.compile(r"req_[0-9a-f]{32}")
+
+
+def identifier(path: str) -> str:
+    response = Client().get(path)
+    response.close()
+    return response["X-Request-Id"]
 
 
 @pytest.mark.parametrize("path", ["/", "/health", "/nowhere", "/static/api/docs.js", "/static/nowhere", "/docs"])
 def test_every_answer_carries_an_id_of_its_own(path: str) -> None:
-    first, second = (Client().get(path)["X-Request-Id"] for _ in range(2))
+    first, second = (identifier(path) for _ in range(2))
     assert PATTERN.fullmatch(first)
     assert PATTERN.fullmatch(second)
     assert first != second
@@ -32,14 +42,12 @@ class TestOverload:
     """The server in front found no free thread in time."""
 
     def test_answer_is_503_with_retry_after(self) -> None:
-        response = Client().get("/health", **{"octostore.refusal": "overloaded"})
+        response = Client().get("/health", **OVERLOADED)
         assert (response.status_code, response.json()["code"]) == (503, "unavailable")
         assert response["Retry-After"] == "1"
         assert response["X-Request-Id"] == response.json()["request_id"]
 
     def test_a_browser_may_read_it(self) -> None:
-        response = Client().post(
-            "/elections", headers={"Origin": "https://app.example"}, **{"octostore.refusal": "overloaded"}
-        )
+        response = Client().post("/elections", headers={"Origin": "https://app.example"}, **OVERLOADED)
         assert response.status_code == 503
         assert response["Access-Control-Allow-Origin"] == "https://app.example"
