@@ -1,0 +1,115 @@
+"""`python -m bench`: a Markdown table of the service's verbs, on both databases.
+
+PostgreSQL is a throw-away server, or the one DATABASE_URL names, whose tables are written to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench import direct_postgresql, machine
+from bench.figures import Figures
+from tests import postgres
+from tests.processes import ROOT, Web
+
+VERBS = {
+    "cycle": "campaign + resign",
+    "renew": "renew",
+    "read": "read",
+    "lose": "lose, all on one name",
+}
+# Admission is not what is measured, and every client here has one address.
+LIMITS = {
+    "OCTOSTORE_ELECTION_REQUESTS_PER_MINUTE": "10000000",
+    "OCTOSTORE_WRONG_CAPABILITIES_PER_MINUTE": "10000000",
+    "OCTOSTORE_LED_ROOMS_MAX": "100000000",
+    "OCTOSTORE_LED_ROOMS_MAX_PER_CLIENT": "100000000",
+    "OCTOSTORE_LOG_LEVEL": "WARNING",
+}
+HEADER = "| database | clients | verb | HTTP /s | p50 · p99 ms | direct /s | p50 · p99 ms | HTTP : direct |"
+RULE = "|---|---:|---|---:|---:|---:|---:|---:|"
+
+
+def main() -> None:
+    options = _options()
+    disk = Path(tempfile.gettempdir())
+    fsync_ms = machine.fsync_ms(disk)
+    print(f"{machine.describe()}; clients, service and database share the cores.")
+    print(f"\n`{' '.join(['python -m bench', *sys.argv[1:]])}`\n\n{HEADER}\n{RULE}", flush=True)
+    for database in options.database:
+        with _served(database) as (web, environment, url, name):
+            for clients in options.clients:
+                for verb in options.verb:
+                    over_http = _over_http(web, verb, clients, options.seconds)
+                    directly = _directly(environment, url, verb, clients, options.seconds)
+                    print(_line(name, clients, verb, over_http, directly), flush=True)
+    print(f"\nfsync: {fsync_ms:.2f} ms before, {machine.fsync_ms(disk):.2f} ms after.")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=5, help="for each figure, after a second of warming up (5)")
+    parser.add_argument("--clients", type=int, nargs="+", default=[1, 16, 64])
+    parser.add_argument("--database", nargs="+", default=["sqlite", "postgresql"], choices=["sqlite", "postgresql"])
+    parser.add_argument("--verb", nargs="+", default=list(VERBS), choices=list(VERBS))
+    parser.add_argument("--quick", action="store_true", help="a second each, 1 and 64 clients: a look, no measurement")
+    options = parser.parse_args()
+    if options.quick:
+        options.seconds, options.clients = 1, [1, 64]
+    return options
+
+
+@contextmanager
+def _served(database: str) -> Iterator[tuple[Web, dict[str, str], str, str]]:
+    """One web process on a fresh data directory: it, its environment, its database's address and name."""
+    with tempfile.TemporaryDirectory(prefix="octostore-bench-") as directory, _database(database, directory) as at:
+        url, name = at
+        environment = LIMITS | {"OCTOSTORE_DATA": directory, "DATABASE_URL": url, "REDIS_URL": ""}
+        migrate = [sys.executable, str(ROOT / "manage.py"), "migrate", "--verbosity", "0"]
+        subprocess.run(migrate, env=os.environ | environment, cwd=ROOT, check=True)
+        with Web(Path(directory), environment) as web:
+            yield web, environment, url, name
+
+
+@contextmanager
+def _database(database: str, directory: str) -> Iterator[tuple[str, str]]:
+    given = os.environ.get("DATABASE_URL", "")
+    if database == "sqlite":
+        yield f"sqlite:///{directory}/bench.sqlite3", "SQLite"
+    elif given.startswith("postgres"):
+        yield given, "PostgreSQL"
+    else:
+        with postgres.server() as server:
+            yield server.url(), server.origin.partition(" (")[0]
+
+
+def _over_http(web: Web, verb: str, clients: int, seconds: float) -> Figures:
+    command = [sys.executable, "-m", "bench.load", str(web.port), verb, str(clients), str(seconds)]
+    try:
+        return Figures.of(command, dict(os.environ))
+    except SystemExit as error:
+        raise SystemExit(f"{error}\n{web.output()[-4000:]}") from error
+
+
+def _directly(environment: dict[str, str], url: str, verb: str, clients: int, seconds: float) -> Figures:
+    if url.startswith("postgres"):
+        return direct_postgresql.play(url, verb, clients, seconds)
+    command = [sys.executable, "-m", "bench.direct_sqlite", verb, str(clients), str(seconds)]
+    return Figures.of(command, os.environ | environment | {"DJANGO_SETTINGS_MODULE": "octostore.settings"})
+
+
+def _line(database: str, clients: int, verb: str, over_http: Figures, directly: Figures) -> str:
+    figures = [f"{one.rate:,.0f} | {one.p50_ms:.1f} · {one.p99_ms:.1f}" for one in (over_http, directly)]
+    ratio = f"{over_http.rate / directly.rate:.2f}"
+    return f"| {database} | {clients} | {VERBS[verb]} | {' | '.join(figures)} | {ratio} |"
+
+
+if __name__ == "__main__":
+    main()
