@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Callable
 from io import StringIO
@@ -149,7 +148,7 @@ class TestTheCommand:
         call_command("adopt_server_key", "--new", stdout=StringIO())
         new, kept = load_server_keys(tmp_path)
         assert kept == old
-        assert stat.S_IMODE(os.stat(tmp_path / "server.key").st_mode) == 0o600
+        assert stat.S_IMODE((tmp_path / "server.key").stat().st_mode) == 0o600
         serve(new, kept)
         keyring.require_known_key()
 
