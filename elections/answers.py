@@ -41,9 +41,9 @@ def room(election_id: str) -> RoomOutput:
     )
 
 
-def granted(election_id: str, outcome: Granted) -> LeaderOutput:
+def granted(election_id: str, outcome: Granted, *, waited: timedelta = timedelta(0)) -> LeaderOutput:
     """The caller leads. It sent its request before the database looked at its clock, so what was left
-    then it may count from its sending.
+    then it may count from its sending; and the time it `waited` before the winning try it may add.
     """
     left = milliseconds(outcome.remaining)
     return LeaderOutput(
@@ -51,7 +51,7 @@ def granted(election_id: str, outcome: Granted) -> LeaderOutput:
         leader=leader(outcome.hold),
         leader_token=outcome.capability,
         renew_after_ms=left // 2,
-        safe_for_ms=max(left - GRAIN_MS, 0),
+        safe_for_ms=max(milliseconds(waited + outcome.remaining) - GRAIN_MS, 0),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from elections import shapes
 from elections.rules import TERM_MAX, TERMS_DEFAULT, TERMS_MAX
+from elections.watch import StateFrame
 from octostore.api.schema import BODY_ERRORS, Answer, document, parameter
 from octostore.lib import ids
 from octostore.lib.errors import (
@@ -33,12 +34,16 @@ ATTEMPT = parameter(
     "5f3c0f3e-0d3a-4c55-9d5c-2b8f1e6f7a90",
     pattern=f"^{ids.IDEMPOTENCY_KEY.pattern}$",
 )
+LAST_EVENT_ID = parameter(
+    "header", "Last-Event-ID", "The id of the last event received.", f"{TERM}-7", pattern=r"^[0-9]+-[0-9]+$"
+)
 REPLAYED = {"Idempotent-Replayed": ("Present when this answer repeats an earlier one to the same key.", "true")}
 
 OFF = Forbidden("Public elections are switched off on this server")
 BAD_ID = InvalidInput(f"election_id must be {ids.ELECTION_ID_RULE}")
 OVER_BUDGET = RateLimited("The budget is 600 a minute for each client", retry_after_ms=100)
 OVER_GUESSES = RateLimited("The budget is 60 a minute for each client", retry_after_ms=1000)
+OVER_STREAMS = RateLimited("A client can have 8 streams and waits open", retry_after_ms=5000)
 STALE = LeaseNotCurrent(ended="expired")
 
 _won = shapes.LeaderOutput(
@@ -105,6 +110,7 @@ campaign = document(
         Conflict("That term is over; use a new Idempotency-Key for a new attempt"),
         CapacityExceeded("A client can lead 100 rooms at once", retry_after_ms=30_000),
         OVER_BUDGET,
+        OVER_STREAMS,
     ],
 )
 
@@ -128,6 +134,36 @@ status = document(
         )
     },
     errors=[BAD_ID, OFF],
+)
+
+watch = document(
+    operation_id="watch_election",
+    tag=TAG,
+    summary="Be told of every change",
+    description=(
+        "Server-sent events. First the present state, then a frame for each change: won, resigned, expired, removed, "
+        "each with an `id`; and for renewals, without one. `leader` is null while nobody leads. With `Last-Event-ID` "
+        "the missed changes come first, in order; an id that is none of this room's brings `event: reset` instead. "
+        "A comment comes after 15 s of silence. The stream ends after a while with `event: bye`: connect again."
+    ),
+    parameters=[ELECTION_ID, LAST_EVENT_ID],
+    answers={
+        200: Answer(
+            description="The stream; the schema is that of each frame's data",
+            shape=StateFrame,
+            media_type="text/event-stream",
+            examples={
+                "Led": StateFrame(
+                    election_id=ROOM,
+                    status="leader",
+                    leader=LEADER,
+                    retry_after_ms=32_480,
+                    observed_at="2026-12-01T22:09:20.123Z",
+                )
+            },
+        )
+    },
+    errors=[BAD_ID, OFF, OVER_STREAMS],
 )
 
 renew = document(

@@ -39,6 +39,14 @@ def default_ttl() -> timedelta:
     return timedelta(seconds=settings.ELECTION_TTL_DEFAULT_SECONDS)
 
 
+def wait(seconds: int | None) -> timedelta:
+    if seconds is None:
+        return timedelta(0)
+    if not 0 <= seconds <= settings.WAIT_MAX_SECONDS:
+        raise InvalidInput(f"wait_seconds must be from 0 to {settings.WAIT_MAX_SECONDS}")
+    return timedelta(seconds=seconds)
+
+
 def metadata(text: str | None) -> str | None:
     if text is not None and len(text) > settings.METADATA_MAX_CHARACTERS:
         raise InvalidInput(f"metadata must have at most {settings.METADATA_MAX_CHARACTERS} characters")

@@ -57,36 +57,37 @@ def campaign(
     client: str,
     charged_to: str,
     received_at: float,
+    waited: bool = False,
 ) -> Granted | Held:
     """Lead the room for `ttl`, or learn who does.
 
+    One that `waited` was charged when it came, and leads for a short first term: should it have gone,
+    the next one need not wait long.
     Raises RateLimited, CapacityExceeded; Conflict for an attempt that says something else than
     before or whose term is over; Unavailable also when so much of the TTL was spent on the way
     that the win would be worth little: the term is given back then.
     """
 
-    def charge() -> None:
-        admission.campaigns.spend(client)
-
-    if attempt is None:
+    if attempt is None and not waited:
         # Nothing to be looked up first, as it is for a retry.
-        charge()
+        charge(client)
+    began_at = time.monotonic() if waited else received_at
+    first_ttl = min(ttl, timedelta(seconds=settings.WAITED_TTL_MAX_SECONDS)) if waited else ttl
     outcome = engine.acquire(
         SPACE,
         election_id,
         holder=candidate_id,
         ttl=ttl,
+        first_ttl=first_ttl,
         metadata=metadata,
         charged_to=charged_to,
         attempt=attempt,
-        charge=None if attempt is None else charge,
+        charge=None if attempt is None or waited else lambda: charge(client),
         admit=lambda: capacity.admit(election_id, charged_to),
     )
     match outcome:
-        case Granted(replayed=False) if outcome.remaining - _since(received_at) < ttl / 2:
-            with suppress(NotCurrent):
-                engine.release(SPACE, election_id, capability=outcome.capability)
-            capacity.vacate(election_id, charged_to)
+        case Granted(replayed=False) if outcome.remaining - _since(began_at) < first_ttl / 2:
+            give_back(election_id=election_id, capability=outcome.capability, charged_to=charged_to)
             raise Unavailable("The win came too late to be of use and was given back; try again with a new attempt")
         case Granted() | Held():
             return outcome
@@ -98,10 +99,24 @@ def campaign(
             raise AssertionError("a room has no lease delay")
 
 
+def charge(client: str) -> None:
+    """Count one campaign against the client's budget. Raises RateLimited."""
+    admission.campaigns.spend(client)
+
+
+def give_back(*, election_id: str, capability: str, charged_to: str) -> None:
+    """End a term that its leader will not learn of; nothing where it has ended already."""
+    with suppress(NotCurrent):
+        engine.release(SPACE, election_id, capability=capability)
+    capacity.vacate(election_id, charged_to)
+
+
 def status(*, election_id: str) -> Held | Vacant:
     """Who leads at this instant. Vacant is advice: only a won campaign proves it."""
     state = engine.inspect(SPACE, election_id)
-    return Vacant(last=state.last, revision=state.revision) if isinstance(state, Delayed) else state
+    if isinstance(state, Delayed):
+        return Vacant(last=state.last, revision=state.revision, observed_at=state.observed_at)
+    return state
 
 
 def renew(*, election_id: str, capability: str, ttl: timedelta | None, client: str) -> Granted:

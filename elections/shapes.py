@@ -35,6 +35,9 @@ Ttl = _documented(
     minimum=settings.ELECTION_TTL_MIN_SECONDS,
     maximum=settings.ELECTION_TTL_MAX_SECONDS,
 )
+Wait = _documented(
+    "How long to wait for the room instead of being a follower at once", minimum=0, maximum=settings.WAIT_MAX_SECONDS
+)
 Term = Annotated[int, _documented("Only rises for a room, with gaps", minimum=1, maximum=TERM_MAX)]
 Instant = Annotated[str, _documented("RFC 3339 in UTC, with milliseconds", format="date-time")]
 RetryAfter = Annotated[int, _documented("When to campaign again: the rest of the lease and a jitter", minimum=0)]
@@ -44,6 +47,7 @@ class CampaignInput(Struct, kw_only=True):
     candidate_id: CandidateId
     ttl_seconds: Annotated[int | None, Ttl] = None
     metadata: Annotated[str | None, Metadata] = None
+    wait_seconds: Annotated[int | None, Wait] = None
 
 
 class RenewInput(Struct, kw_only=True):

@@ -5,28 +5,32 @@ The order of checks is the contract's: path, body, permission, rules.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from functools import wraps
-from typing import ParamSpec
+from datetime import timedelta
+from functools import partial, wraps
+from typing import ParamSpec, TypeVar
 
-from elections import answers, rules, services, shapes
+from elections import answers, rules, services, shapes, waiting, watch
 from octostore.api.bodies import fill
 from octostore.api.door import Body, Caller, Reply
 from octostore.api.metrics import outcomes
 from octostore.leases.outcomes import Granted
 from octostore.lib import ids
 from octostore.lib.errors import DomainError
+from octostore.live.tickets import WaitTicket, WatchTicket
 
 Parameters = ParamSpec("Parameters")
+Answered = TypeVar("Answered", bound=Reply | WaitTicket)
 
 REPLAYED = {"Idempotent-Replayed": "true"}
 
 
-def count_refusals(verb: Callable[Parameters, Reply]) -> Callable[Parameters, Reply]:
+def count_refusals(verb: Callable[Parameters, Answered]) -> Callable[Parameters, Answered]:
     """Count what a verb raises by its code; what it answers, it counts itself."""
 
     @wraps(verb)
-    def counted(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Reply:
+    def counted(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answered:
         try:
             return verb(*args, **kwargs)
         except DomainError as error:
@@ -48,11 +52,12 @@ def create(body: Body, caller: Caller) -> Reply:
 
 
 @count_refusals
-def campaign(election_id: str, body: Body, caller: Caller, *, attempt: str | None) -> Reply:
+def campaign(election_id: str, body: Body, caller: Caller, *, attempt: str | None) -> Reply | WaitTicket:
     room = rules.election_id(election_id)
     asked = fill(shapes.CampaignInput, body())
     services.require_open()
-    outcome = services.campaign(
+    waited = timedelta(seconds=time.monotonic() - caller.received_at) if caller.turn else timedelta(0)
+    outcome = waiting.campaign(
         election_id=room,
         candidate_id=rules.candidate_id(asked.candidate_id),
         ttl=rules.ttl(asked.ttl_seconds) or rules.default_ttl(),
@@ -61,10 +66,21 @@ def campaign(election_id: str, body: Body, caller: Caller, *, attempt: str | Non
         client=caller.client,
         charged_to=caller.charged_to,
         received_at=caller.received_at,
+        wait=rules.wait(asked.wait_seconds),
+        turn=caller.turn,
     )
+    if isinstance(outcome, WaitTicket):
+        return outcome
     if isinstance(outcome, Granted):
         count("replayed" if outcome.replayed else "won")
-        return Reply(shape=answers.granted(room, outcome), headers=REPLAYED if outcome.replayed else {})
+        undo = partial(
+            services.give_back, election_id=room, capability=outcome.capability, charged_to=caller.charged_to
+        )
+        return Reply(
+            shape=answers.granted(room, outcome, waited=waited),
+            headers=REPLAYED if outcome.replayed else {},
+            undo=undo if caller.turn else None,
+        )
     count("lost")
     return Reply(shape=answers.follower(room, outcome))
 
@@ -73,6 +89,12 @@ def status(election_id: str) -> Reply:
     room = rules.election_id(election_id)
     services.require_open()
     return Reply(shape=answers.state(room, services.status(election_id=room)))
+
+
+def open_watch(election_id: str, caller: Caller, *, last_event_id: str | None) -> WatchTicket:
+    room = rules.election_id(election_id)
+    services.require_open()
+    return watch.open_stream(room, client=caller.client, last_event_id=last_event_id)
 
 
 @count_refusals

@@ -30,6 +30,13 @@ class CampaignView(JsonView):
         return respond(verbs.campaign(election_id, lambda: read_object(request), caller_of(request), attempt=attempt))
 
 
+class WatchView(JsonView):
+    @docs.watch
+    def get(self, request: Request, election_id: str) -> HttpResponse:
+        last_event_id = request.headers.get("Last-Event-ID")
+        return respond(verbs.open_watch(election_id, caller_of(request), last_event_id=last_event_id))
+
+
 class RenewView(JsonView):
     @docs.renew
     def post(self, request: Request, election_id: str) -> HttpResponse:

@@ -39,6 +39,11 @@ LED_ROOMS_MAX = env.integer("OCTOSTORE_LED_ROOMS_MAX", 10_000, low=0, high=100_0
 LED_ROOMS_MAX_PER_CLIENT = env.integer("OCTOSTORE_LED_ROOMS_MAX_PER_CLIENT", 100, low=0, high=100_000_000)
 ROOM_IDLE_SECONDS = env.integer("OCTOSTORE_ROOM_IDLE_SECONDS", 86_400, low=86_400, high=315_360_000)
 TERMS_KEPT = env.integer("OCTOSTORE_TERMS_KEPT", 200, low=1, high=200)
+WAIT_MAX_SECONDS = env.integer("OCTOSTORE_WAIT_MAX_SECONDS", 60, low=0, high=3600)
+WAITED_TTL_MAX_SECONDS = env.integer("OCTOSTORE_WAITED_TTL_MAX_SECONDS", 15, low=1, high=3600)
+STREAMS_MAX = env.integer("OCTOSTORE_STREAMS_MAX", 1024, low=0, high=1_000_000)
+STREAMS_MAX_PER_CLIENT = env.integer("OCTOSTORE_STREAMS_MAX_PER_CLIENT", 8, low=0, high=1_000_000)
+STREAM_SECONDS = env.integer("OCTOSTORE_STREAM_SECONDS", 900, low=1, high=86_400)
 BODY_MAX_BYTES = env.integer("OCTOSTORE_BODY_MAX_BYTES", 65_536, low=1024, high=16_777_216)
 BODY_TIMEOUT_SECONDS = env.integer("OCTOSTORE_BODY_TIMEOUT_SECONDS", 10, low=1, high=300)
 HEADER_TIMEOUT_SECONDS = env.integer("OCTOSTORE_HEADER_TIMEOUT_SECONDS", 10, low=1, high=300)
@@ -59,6 +64,7 @@ CORS_EXPOSE_HEADERS = ["Retry-After", "X-Request-Id", "Idempotent-Replayed"]
 # --- how it runs -------------------------------------------------------------------------------
 WEB_THREADS = env.integer("OCTOSTORE_WEB_THREADS", 16, low=1, high=512)
 KEEP_THREADS = env.integer("OCTOSTORE_KEEP_THREADS", 4, low=1, high=512)
+LIVE_THREADS = env.integer("OCTOSTORE_LIVE_THREADS", 4, low=1, high=512)
 LOG_LEVEL = env.choice("OCTOSTORE_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
 LOGGING_CONFIG = None
 logs.configure(LOG_LEVEL)

@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework.request import Request
 
 from octostore.api.client import client_digest, client_of
+from octostore.live.tickets import TicketResponse, Turn, WaitTicket, WatchTicket
 
 # Reads the body when a step asks for it: the path is judged first (contract, order of checks).
 Body = Callable[[], dict[str, Any]]
@@ -28,6 +29,8 @@ class Caller:
     client: str
     charged_to: str
     received_at: float
+    # Why a request that was parked enters again.
+    turn: Turn | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,8 @@ class Reply:
     shape: msgspec.Struct
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
+    # Takes back what was done for a client that turns out to have gone.
+    undo: Callable[[], None] | None = None
 
     @property
     def body(self) -> bytes:
@@ -46,10 +51,23 @@ class Reply:
 def caller_of(request: HttpRequest | Request) -> Caller:
     client = client_of(request)
     received_at = request.META.get("octostore.received_at") or time.monotonic()
-    return Caller(client=client, charged_to=client_digest(client), received_at=received_at)
+    turn = request.META.get("octostore.turn")
+    return Caller(client=client, charged_to=client_digest(client), received_at=received_at, turn=turn)
 
 
-def respond(reply: Reply) -> HttpResponse:
-    """The reply as Django's response; never stored, since it tells of one instant and may hold a capability."""
-    headers = {"Cache-Control": "no-store", **reply.headers}
-    return HttpResponse(reply.body, status=reply.status, headers=headers, content_type="application/json")
+def respond(reply: Reply | WatchTicket | WaitTicket) -> HttpResponse:
+    """The reply as Django's response.
+
+    A ticket goes on to the server in front, which answers once there is something to say.
+    """
+    if isinstance(reply, WatchTicket | WaitTicket):
+        return TicketResponse(reply)
+    return ReplyResponse(reply)
+
+
+class ReplyResponse(HttpResponse):
+    """A reply as Django's response, and the way to take it back."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(reply.body, status=reply.status, headers=reply.headers, content_type="application/json")
+        self.undo = reply.undo

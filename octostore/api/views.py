@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from rest_framework.request import Request
 from rest_framework.views import APIView
 
 
@@ -13,11 +14,13 @@ class JsonView(APIView):
 
     @property
     def default_response_headers(self) -> dict[str, str]:
-        return {
-            "Allow": ", ".join(self.allowed_methods),
-            "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff",
-        }
+        return {"Allow": ", ".join(self.allowed_methods), "X-Content-Type-Options": "nosniff"}
+
+    def finalize_response(self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Nothing is kept by caches unless the answer says otherwise itself."""
+        response.headers.setdefault("Cache-Control", "no-store")
+        finalized: HttpResponse = super().finalize_response(request, response, *args, **kwargs)
+        return finalized
 
     def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
         """An OPTIONS request that is no preflight: 204, with `Allow`."""

@@ -7,6 +7,7 @@ which never means "not held" (guarantees, G9).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -153,8 +154,7 @@ def revoke(
 
 def inspect(space: str, name: str) -> Held | Delayed | Vacant:
     """Who holds the name at this instant of the database's clock, whatever any sweeper did."""
-    row = storage.run(lambda transitions: transitions.read(space, name))
-    return _state(row) if row else Vacant(last=None, revision=Revision(incarnation=0, n=0))
+    return _state(storage.run(lambda transitions: transitions.read(space, name)))
 
 
 def settle(space: str, name: str) -> Held | Delayed | Vacant:
@@ -163,7 +163,7 @@ def settle(space: str, name: str) -> Held | Delayed | Vacant:
     if row and row.is_overdue:
         _settle(space, name)
         return inspect(space, name)
-    return _state(row) if row else Vacant(last=None, revision=Revision(incarnation=0, n=0))
+    return _state(row)
 
 
 def count_live(space: str) -> dict[str, int]:
@@ -201,14 +201,24 @@ def _settle(space: str, name: str) -> None:
         lease_changed.send(sender=None, space=space, name=name)
 
 
-def _state(row: Row) -> Held | Delayed | Vacant:
+def _state(row: Row | None) -> Held | Delayed | Vacant:
+    if row is None:
+        # Nobody has ever held it; the instant is for information, and the database was not asked for it.
+        return Vacant(last=None, revision=Revision(incarnation=0, n=0), observed_at=time.time_ns() // 1_000_000)
     revision = Revision(incarnation=row.incarnation, n=row.events)
     if row.is_live:
-        return Held(hold=_hold(row), remaining=_length(row.expires_at - row.now), revision=revision)
+        remaining = _length(row.expires_at - row.now)
+        return Held(hold=_hold(row), remaining=remaining, revision=revision, observed_at=row.now)
     if row.term and row.is_delayed:
         remaining = _length(row.open_at - row.now)
-        return Delayed(last=_hold(row), available_at=row.open_at, remaining=remaining, revision=revision)
-    return Vacant(last=_hold(row) if row.term else None, revision=revision)
+        return Delayed(
+            last=_hold(row),
+            available_at=row.open_at,
+            remaining=remaining,
+            revision=revision,
+            observed_at=row.now,
+        )
+    return Vacant(last=_hold(row) if row.term else None, revision=revision, observed_at=row.now)
 
 
 def _granted(row: Row, capability: str, *, replayed: bool = False) -> Granted:

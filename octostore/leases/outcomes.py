@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Self
 
 from octostore.leases.models import Ending
 
@@ -35,6 +37,12 @@ class Revision:
     def __str__(self) -> str:
         return f"{self.incarnation}-{self.n}"
 
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """The revision that `text` is the wire form of; None when it is none."""
+        match = re.fullmatch(r"([0-9]{1,16})-([0-9]{1,16})", text)
+        return cls(incarnation=int(match[1]), n=int(match[2])) if match else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Granted:
@@ -56,6 +64,8 @@ class Held:
     hold: Hold
     remaining: timedelta
     revision: Revision
+    # When this was so, in milliseconds since 1970.
+    observed_at: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +76,7 @@ class Delayed:
     available_at: int
     remaining: timedelta
     revision: Revision
+    observed_at: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +85,7 @@ class Vacant:
 
     last: Hold | None
     revision: Revision
+    observed_at: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,7 +72,7 @@ class Hints:
                 client.publish(CHANNEL, json.dumps([self._origin, *sorted(batch)]))
 
     def _subscribe(self, client: redis.Redis) -> None:
-        with client.pubsub(ignore_subscribe_messages=True) as subscription:
+        with client.pubsub(ignore_subscribe_messages=True) as subscription:  # type: ignore[no-untyped-call]
             subscription.subscribe(CHANNEL)
             while not self._stopping.is_set():
                 message = subscription.get_message(timeout=ANSWER_SECONDS / 2)

@@ -6,6 +6,8 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 
+from django.conf import settings
+
 from octostore.lib.errors import RateLimited
 
 RETRY_AFTER_MS = 5_000
@@ -48,3 +50,6 @@ class Seats:
                         del self._taken[client]
 
         return give_back
+
+
+seats = Seats(in_all=lambda: settings.STREAMS_MAX, per_client=lambda: settings.STREAMS_MAX_PER_CLIENT)

@@ -6,6 +6,7 @@ takes the ticket and goes on without a thread.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,6 +22,14 @@ State = Held | Delayed | Vacant
 
 # Never compressed, never buffered, never stored: proxies hold streams back otherwise.
 STREAM_HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
+
+
+class Turn(enum.Enum):
+    """Why a parked request enters its view again."""
+
+    WOKEN = "woken"
+    OVER = "over"
+    STOPPING = "stopping"
 
 
 class Encoder(Protocol):
@@ -65,4 +74,15 @@ class TicketResponse(HttpResponse):
 
     def __init__(self, ticket: WatchTicket | WaitTicket) -> None:
         super().__init__(content_type="text/event-stream", headers=STREAM_HEADERS)
-        self.ticket = ticket
+        self._ticket: WatchTicket | WaitTicket | None = ticket
+
+    def take(self) -> WatchTicket | WaitTicket | None:
+        """The ticket, for the one who will serve it and give its seat back."""
+        ticket, self._ticket = self._ticket, None
+        return ticket
+
+    def close(self) -> None:
+        """Give back the seat of a ticket that nobody took: a HEAD, or a server that knows no tickets."""
+        super().close()
+        if ticket := self.take():
+            ticket.give_back()

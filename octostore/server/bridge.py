@@ -7,6 +7,7 @@ Every answer is made by the WSGI application, the refusals too: it finds them in
 from __future__ import annotations
 
 import asyncio
+import io
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +16,13 @@ from wsgiref.types import WSGIApplication
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
 
+from octostore.live.hub import hub
+from octostore.live.tickets import TicketResponse, Turn, WaitTicket, WatchTicket
 from octostore.server.body import BodyTimeout, BodyTooLarge, ClientGone, discard_body, read_body
 from octostore.server.environ import build_environ
 from octostore.server.lanes import Lane, Overloaded
+from octostore.server.parking import serve_stream, serve_wait
+from octostore.server.protocol import ABORT
 
 # What a holder does to stay one, or to stop being one: no crowd of candidates may be in its way.
 KEEPING_VERBS = {"renew", "resign", "release", "keepalive"}
@@ -30,6 +35,10 @@ class Answer:
     status: int
     headers: list[tuple[bytes, bytes]]
     body: bytes
+    # What the request becomes instead of being answered.
+    ticket: WatchTicket | WaitTicket | None = None
+    # Takes back what was done for a client that turns out to have gone.
+    undo: Callable[[], None] | None = None
 
 
 class Bridge:
@@ -44,6 +53,7 @@ class Bridge:
         *,
         threads: int,
         keep_threads: int,
+        live_threads: int,
         wait_seconds: float,
         body_max_bytes: int,
         body_timeout_seconds: float,
@@ -53,6 +63,8 @@ class Bridge:
         self.keep = Lane("keep", keep_threads, wait_seconds=wait_seconds)
         # Whether the process lives is asked most when all other threads wait for storage.
         self.health = Lane("health", 1, wait_seconds=wait_seconds)
+        # Looking for streams, and trying for those who wait.
+        self.live = Lane("live", live_threads, wait_seconds=wait_seconds)
         self.body_max_bytes = body_max_bytes
         self.body_timeout_seconds = body_timeout_seconds
 
@@ -76,6 +88,8 @@ class Bridge:
                 refusal = "body_timeout"
             environ = build_environ(scope, body, received_at, refusal)
             answer = await self._lane(scope).run(respond, self.application, environ)
+            if isinstance(answer.ticket, WaitTicket):
+                answer = await self._wait(answer.ticket, environ, body, receive)
         except ClientGone:
             return
         # These two answers touch no storage, so they can be made here: there is no thread to be had.
@@ -85,10 +99,23 @@ class Bridge:
             # The server stops and has waited for this long enough; its thread may still commit.
             refusal = "stopping"
             answer = respond(self.application, build_environ(scope, b"", received_at, refusal))
+        if isinstance(answer.ticket, WatchTicket):
+            abort: Any = (scope["extensions"] or {})[ABORT]["call"]
+            await serve_stream(hub, answer.ticket, answer.headers, receive, send, abort)
+            return
         await _send(answer, send, closes=refusal is not None)
         if refusal in {"body_too_large", "body_timeout"}:
             await discard_body(receive)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _wait(
+        self, ticket: WaitTicket, environ: dict[str, Any], body: bytes, receive: ASGIReceiveCallable
+    ) -> Answer:
+        async def enter(turn: Turn) -> Answer:
+            again = environ | {"wsgi.input": io.BytesIO(body), "octostore.turn": turn}
+            return await self.live.run(respond, self.application, again)
+
+        return await serve_wait(hub, ticket, enter, self.live.run, receive)
 
     def _lane(self, scope: HTTPScope) -> Lane:
         if scope["path"] == "/health":
@@ -98,9 +125,10 @@ class Bridge:
 
     async def _live(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         await receive()
+        hub.start(self.live.run)
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        for lane in (self.work, self.keep, self.health):
+        for lane in (self.work, self.keep, self.live, self.health):
             lane.close()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -114,17 +142,23 @@ def respond(application: WSGIApplication, environ: dict[str, Any]) -> Answer:
         return bytes  # the write() of PEP 3333's early days; Django never calls it
 
     pieces = application(environ, start_response)
+    # Django's handler returns its response itself, and with it what is no matter of WSGI.
+    wanted = environ["REQUEST_METHOD"] != "HEAD"
+    ticket = pieces.take() if wanted and isinstance(pieces, TicketResponse) else None
+    undo = getattr(pieces, "undo", None)
     try:
         body = b"".join(pieces)
     finally:
         getattr(pieces, "close", lambda: None)()
     status = int(started[0][:3])
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in started[1]]
+    if ticket:
+        return Answer(status, headers, b"", ticket=ticket)
     if status in {204, 304}:
         return Answer(status, [(name, value) for name, value in headers if name != b"content-length"], b"")
     if not any(name == b"content-length" for name, _ in headers):
         headers.append((b"content-length", str(len(body)).encode()))
-    return Answer(status, headers, body)
+    return Answer(status, headers, body, undo=undo)
 
 
 async def _send(answer: Answer, send: ASGISendCallable, *, closes: bool) -> None:

@@ -22,6 +22,10 @@ BAD_REQUEST = HTTPStatus.BAD_REQUEST
 TOO_LARGE = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 
+# Among a scope's extensions: closes the connection without sending what is still buffered.
+ABORT = "octostore.abort"
+
+
 class Protocol(HttpToolsProtocol):
     """`header_seconds` counts from the opening of the connection, later from a request's first byte.
 
@@ -94,6 +98,7 @@ class Protocol(HttpToolsProtocol):
             self._too_large = True
             raise ValueError("the headers are too large")
         super().on_headers_complete()
+        self.scope["extensions"] = {ABORT: {"call": self.transport.abort}}
 
     def on_body(self, body: bytes) -> None:
         self._pending_bytes = 0

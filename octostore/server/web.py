@@ -12,6 +12,7 @@ import uvicorn
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+from octostore.live.hub import hub
 from octostore.server import sockets
 from octostore.server.bridge import Bridge
 from octostore.server.protocol import Protocol
@@ -27,12 +28,13 @@ log = structlog.get_logger("octostore.web")
 def serve(listener: socket.socket) -> None:
     """Serve on `listener` until SIGTERM or SIGINT, then finish what is under way within GRACEFUL_SECONDS."""
     _raise_open_files()
-    server = uvicorn.Server(
+    server = Server(
         config(
             Bridge(
                 get_wsgi_application(),
                 threads=settings.WEB_THREADS,
                 keep_threads=settings.KEEP_THREADS,
+                live_threads=settings.LIVE_THREADS,
                 wait_seconds=settings.STORAGE_WAIT_SECONDS,
                 body_max_bytes=settings.BODY_MAX_BYTES,
                 body_timeout_seconds=settings.BODY_TIMEOUT_SECONDS,
@@ -48,6 +50,14 @@ def serve(listener: socket.socket) -> None:
         # As uvicorn ends on SIGTERM: at once, not after threads that may wait for storage.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.raise_signal(signal.SIGINT)
+
+
+class Server(uvicorn.Server):
+    """uvicorn, which would wait for streams and waits until their clients go."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        hub.stop()
+        await super().shutdown(sockets)
 
 
 def config(bridge: Bridge, *, header_seconds: float, header_max_bytes: int) -> uvicorn.Config:
