@@ -16,11 +16,10 @@ class JsonView(APIView):
     def default_response_headers(self) -> dict[str, str]:
         return {"Allow": ", ".join(self.allowed_methods), "X-Content-Type-Options": "nosniff"}
 
-    def finalize_response(self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any) -> HttpResponse:
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """Nothing is kept by caches unless the answer says otherwise itself."""
         response.headers.setdefault("Cache-Control", "no-store")
-        finalized: HttpResponse = super().finalize_response(request, response, *args, **kwargs)
-        return finalized
+        return super().finalize_response(request, response, *args, **kwargs)
 
     def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
         """An OPTIONS request that is no preflight: 204, with `Allow`."""
