@@ -15,6 +15,9 @@ import psycopg
 from django.db.backends.postgresql import base
 from psycopg import errors
 
+# Connection exceptions; the server shuts down, crashed, or closed an idle session; it only reads by now.
+_LOST = ("08", "57P01", "57P02", "57P05", "25006")
+
 
 class OutcomeUnknown(psycopg.OperationalError):
     """A statement was sent, and whether it took effect cannot be told."""
@@ -25,7 +28,7 @@ def was_lost(error: Exception) -> bool:
     cause = error.__cause__ or error
     if not isinstance(cause, psycopg.Error) or isinstance(cause, OutcomeUnknown | errors.ConnectionTimeout):
         return False
-    return cause.sqlstate is None or cause.sqlstate in {"57P01", "57P02", "25006"}
+    return cause.sqlstate is None or cause.sqlstate.startswith(_LOST)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
