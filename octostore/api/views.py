@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -26,3 +27,12 @@ class JsonView(APIView):
         response = HttpResponse(status=204)
         del response["Content-Type"]
         return response
+
+
+@cache
+def _allow(view: type[APIView]) -> str:
+    """What DRF's `allowed_methods` says of every instance, looked up once for each class."""
+    defined = {name for name in view.http_method_names if hasattr(view, name)}
+    if "get" in defined:
+        defined.add("head")
+    return ", ".join(name.upper() for name in view.http_method_names if name in defined)
