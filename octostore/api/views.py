@@ -15,7 +15,7 @@ class JsonView(APIView):
 
     @property
     def default_response_headers(self) -> dict[str, str]:
-        return {"Allow": ", ".join(self.allowed_methods), "X-Content-Type-Options": "nosniff"}
+        return {"Allow": _allow(type(self)), "X-Content-Type-Options": "nosniff"}
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """Nothing is kept by caches unless the answer says otherwise itself."""
