@@ -173,7 +173,8 @@ def now_ms() -> int:
 
 def collect_events(history: History) -> None:
     """Read what was committed into the history."""
-    rows = LeaseEvent.objects.filter(lease__space=SPACE).select_related("lease")
+    counted = LeaseEvent.objects.filter(lease__space=SPACE).order_by("lease", "incarnation", "n")
+    rows = counted.select_related("lease")
     history.events = [
         Event(
             name=row.lease.name,

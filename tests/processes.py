@@ -70,8 +70,8 @@ class Process:
     def wait_until_ready(self, seconds: float = START_SECONDS) -> None:
         deadline = time.monotonic() + seconds
         while not self.is_ready():
-            assert self.exit_code is None, f"{self.command} ended with {self.exit_code}:\n{self.output()[-4000:]}"
-            assert time.monotonic() < deadline, f"{self.command} is not ready:\n{self.output()[-4000:]}"
+            assert self.exit_code is None, f"{self.command} ended with {self.exit_code}:\n{self.output()[-1500:]}"
+            assert time.monotonic() < deadline, f"{self.command} is not ready:\n{self.output()[-1500:]}"
             time.sleep(0.02)
 
     def stop(self) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import cycle
-from threading import Event, Thread
+from threading import Event
 from uuid import uuid4
 
 from tests.history import History
@@ -23,21 +24,25 @@ def load(webs: Sequence[Web], *, clients: int = 8, ttl: int = 30) -> Iterator[Hi
     The history is complete when the block has ended.
     """
     history, over = History(), Event()
-    threads = [
-        Thread(target=_play, args=(HttpPlayer(history, f"client-{number}", web.client()), over, ttl))
-        for number, web in zip(range(clients), cycle(webs), strict=False)
-    ]
-    for thread in threads:
-        thread.start()
-    try:
-        yield history
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join()
+    with ThreadPoolExecutor(clients) as pool:
+        playing = [
+            pool.submit(_play, HttpPlayer(history, f"client-{number}", web.client()), over, ttl)
+            for number, web in zip(range(clients), cycle(webs), strict=False)
+        ]
+        try:
+            yield history
+        finally:
+            over.set()
+        for player in playing:
+            player.result()
 
 
 def _play(player: HttpPlayer, over: Event, ttl: int) -> None:
+    with player.http:
+        _lead(player, over, ttl)
+
+
+def _lead(player: HttpPlayer, over: Event, ttl: int) -> None:
     room = f"room-{uuid4().hex}"
     leads: dict[str, tuple[str, int]] = {}
     while not over.is_set():
@@ -51,11 +56,12 @@ def _play(player: HttpPlayer, over: Event, ttl: int) -> None:
                 answer = player.campaign(name, ttl=ttl)
                 if answer is not None and answer.status_code == 200 and answer.json()["status"] == "leader":
                     leads[name] = (answer.json()["leader_token"], answer.json()["leader"]["term"])
-            player.status(name)
+            if player.status(name) is None:
+                # Its process is gone: leave the processor to those that remain.
+                over.wait(0.1)
         if CONTENDED in leads and time.monotonic() % 1 < 0.3:
             capability, term = leads.pop(CONTENDED)
             player.resign(CONTENDED, capability, term=term)
-    player.http.close()
 
 
 def longest(history: History) -> float:

@@ -137,9 +137,7 @@ FAULTS = {
         plant=_sweep_by_id(postgresql_transitions), vendor="postgresql", breaks=frozenset({"I1", "I3", "I5"})
     ),
     "grant to whoever asks, PostgreSQL": Fault(
-        plant=_edit(
-            postgresql, "TAKE", (r"AND \(l\.ended_at IS NOT NULL OR .*? ELSE l\.available_at END <= t\.now", "")
-        ),
+        plant=_edit(postgresql, "TAKE", (r"AND \(l\.ended_at IS NOT NULL OR .*?(?=AND l\.nonce)", "")),
         vendor="postgresql",
         breaks=frozenset({"I1"}),
     ),
@@ -163,7 +161,7 @@ FAULTS = {
         plant=_sweep_by_id(sqlite_transitions), vendor="sqlite", breaks=frozenset({"I1", "I3", "I5"})
     ),
     "grant to whoever asks, SQLite": Fault(
-        plant=_edit(sqlite, "TAKE", (r"AND ended_at IS NOT NULL AND available_at <= %\(now\)s", "")),
+        plant=_edit(sqlite, "TAKE", (r"AND ended_at IS NOT NULL.*?(?=AND nonce)", "")),
         vendor="sqlite",
         breaks=frozenset({"I1"}),
     ),

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from uuid import uuid4
 
 import pytest
@@ -53,20 +55,19 @@ def played(webs: list[Web], steps: Sequence[tuple[float, float]]) -> History:
                     time.sleep(0.1)
             time.sleep(0.05)
 
-    threads = []
-    for number in range(6):
-        players = [HttpPlayer(history, f"client-{number}", web.client()) for web in webs]
-        here, there = players if number % 2 else players[::-1]
-        threads.append(Thread(target=play, args=(here, there, rooms[number % len(rooms)])))
-    for thread in threads:
-        thread.start()
-    for seconds, stay in steps:
-        assert webs[0].clock is not None
-        webs[0].clock.step_to(seconds)
-        time.sleep(stay)
-    over.set()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as pool, ExitStack() as clients:
+        playing = []
+        for number in range(6):
+            players = [HttpPlayer(history, f"client-{number}", clients.enter_context(web.client())) for web in webs]
+            here, there = players if number % 2 else players[::-1]
+            playing.append(pool.submit(play, here, there, rooms[number % len(rooms)]))
+        for seconds, stay in steps:
+            assert webs[0].clock is not None
+            webs[0].clock.step_to(seconds)
+            time.sleep(stay)
+        over.set()
+        for player in playing:
+            player.result()
     collect_events(history)
     assert history.count("campaign", "ok") >= 4
     return history

@@ -37,12 +37,12 @@ def test_who_waited_past_the_deadline_is_judged_by_the_clock_after_the_wait(kind
 def test_sweepers_end_no_lease_before_its_deadline() -> None:
     history = played(scenarios.swept_while_taken)
     assert violations(history) == []
-    assert history.count("campaign", "ok") > 20
-    assert history.count("renew", "ok") > 20
+    assert history.count("campaign", "ok") > scenarios.ENOUGH
+    assert history.count("renew", "ok") > scenarios.ENOUGH
 
 
 def test_mixed_fortunes_break_no_invariant() -> None:
     history = played(scenarios.mixed_fortunes)
     assert violations(history) == []
-    assert history.count("campaign", "ok") > 20
-    assert history.count("campaign", "lost") > 20
+    assert history.count("campaign", "ok") > scenarios.ENOUGH
+    assert history.count("campaign", "lost") > scenarios.ENOUGH
