@@ -10,8 +10,8 @@ from functools import partial
 import structlog
 import uvicorn
 from django.conf import settings
-from django.core.wsgi import get_wsgi_application
 
+from octostore.api.handler import get_application
 from octostore.live.hub import hub
 from octostore.server import sockets
 from octostore.server.bridge import Bridge
@@ -31,7 +31,7 @@ def serve(listener: socket.socket) -> None:
     server = Server(
         config(
             Bridge(
-                get_wsgi_application(),
+                get_application(),
                 threads=settings.WEB_THREADS,
                 keep_threads=settings.KEEP_THREADS,
                 live_threads=settings.LIVE_THREADS,
