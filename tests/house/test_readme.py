@@ -17,6 +17,7 @@ from tests.processes import Web
 
 PRINTED = "http://127.0.0.1:8000"
 _BLOCK = re.compile(r"^```(sh|json)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_WATCH = re.compile(r"^(curl -sN .*)$", re.MULTILINE)  # goes on until the reader has enough
 _SLEEP = re.compile(r"sleep (\d+)\n")
 
 
@@ -80,7 +81,12 @@ def test_the_commands_work_as_printed(shell: Shell, start_web: Callable[..., Web
             continue
         for seconds in _SLEEP.findall(text):
             Lease.objects.update(expires_at=F("expires_at") - int(seconds) * 1000)
-        printed = shell.run(_SLEEP.sub("", text).replace(PRINTED, url))
-        assert json.loads(printed)
+        commands = _SLEEP.sub("", text).replace(PRINTED, url)
+        commands, watches = _WATCH.subn(r"timeout 1 \1 || test $? = 124", commands)
+        printed = shell.run(commands)
+        if watches:
+            assert "event: state" in printed
+        else:
+            assert json.loads(printed)
     assert answers == 4
     assert Lease.objects.count() == 2
