@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from django.http import HttpRequest, HttpResponse
 from rest_framework.request import Request
@@ -13,9 +12,19 @@ from rest_framework.views import APIView
 class JsonView(APIView):
     """DRF's view; HEAD comes with GET, preflights are answered before it."""
 
+    allow: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        """What DRF's `allowed_methods` says of every instance, looked up once for each class."""
+        super().__init_subclass__()
+        defined = {name for name in cls.http_method_names if hasattr(cls, name)}
+        if "get" in defined:
+            defined.add("head")
+        cls.allow = ", ".join(name.upper() for name in cls.http_method_names if name in defined)
+
     @property
     def default_response_headers(self) -> dict[str, str]:
-        return {"Allow": _allow(type(self)), "X-Content-Type-Options": "nosniff"}
+        return {"Allow": self.allow, "X-Content-Type-Options": "nosniff"}
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """Nothing is kept by caches unless the answer says otherwise itself."""
@@ -27,12 +36,3 @@ class JsonView(APIView):
         response = HttpResponse(status=204)
         del response["Content-Type"]
         return response
-
-
-@cache
-def _allow(view: type[APIView]) -> str:
-    """What DRF's `allowed_methods` says of every instance, looked up once for each class."""
-    defined = {name for name in view.http_method_names if hasattr(view, name)}
-    if "get" in defined:
-        defined.add("head")
-    return ", ".join(name.upper() for name in view.http_method_names if name in defined)
