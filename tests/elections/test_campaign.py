@@ -44,6 +44,18 @@ NO_METADATA = {label: value for label, value in NO_STRINGS.items() if label != "
 }
 
 
+NO_WAITS = {
+    "-1": ("-1", 400, "invalid_input"),
+    "61": ("61", 400, "invalid_input"),
+    "2^63": (str(2**63), 400, "invalid_input"),
+    "2^64": (str(2**64), 422, "invalid_input"),
+    "1.0": ("1.0", 422, "invalid_input"),
+    "true": ("true", 422, "invalid_input"),
+    "text": ('"5"', 422, "invalid_input"),
+    "NaN": ("NaN", 400, "invalid_input"),
+}
+
+
 @pytest.mark.usefixtures("database")
 class TestWinning:
     def test_is_answered_with_term_token_and_times(self, client: Client, room: str) -> None:
@@ -251,6 +263,7 @@ class TestBadInput:
             *fields(VALID, "candidate_id", NO_STRINGS | NO_CANDIDATES),
             *fields(VALID, "ttl_seconds", NO_TTLS),
             *fields(VALID, "metadata", NO_METADATA),
+            *fields(VALID, "wait_seconds", NO_WAITS),
         ],
     )
     def test_a_bad_field_is_named(self, client: Client, room: str, bad: Fault) -> None:
