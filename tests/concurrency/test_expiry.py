@@ -8,7 +8,8 @@ from uuid import uuid4
 
 import pytest
 
-from tests.history import History, violations
+from tests.history import History
+from tests.invariants import violations
 from tests.players import HttpPlayer, collect_events, overrun
 from tests.processes import Web
 from tests.races import race

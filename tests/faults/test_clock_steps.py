@@ -17,7 +17,8 @@ from uuid import uuid4
 import pytest
 
 from tests.conftest import VENDOR
-from tests.history import History, violations
+from tests.history import History
+from tests.invariants import violations
 from tests.players import HttpPlayer, collect_events
 from tests.processes import WallClock, Web
 

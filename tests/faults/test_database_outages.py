@@ -15,7 +15,8 @@ from uuid import uuid4
 import pytest
 
 from tests.faults.load import load, longest, wait_for_renewals
-from tests.history import History, violations
+from tests.history import History
+from tests.invariants import violations
 from tests.postgres import Server
 from tests.processes import ROOT, Web
 from tests.races import race

@@ -11,7 +11,8 @@ import pytest
 
 from tests.faults.blockers import blocked
 from tests.faults.load import load, longest, wait_for_renewals
-from tests.history import History, violations
+from tests.history import History
+from tests.invariants import violations
 from tests.processes import Web
 
 pytestmark = pytest.mark.only("sqlite")

@@ -8,7 +8,7 @@ from tests.faults import scenarios
 from tests.faults.blockers import KINDS
 from tests.faults.planted import FAULTS
 from tests.faults.scenarios import Scenario, played
-from tests.history import violations
+from tests.invariants import violations
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -7,7 +7,7 @@ import pytest
 from tests.faults import scenarios
 from tests.faults.blockers import KINDS
 from tests.faults.scenarios import played
-from tests.history import violations
+from tests.invariants import violations
 
 pytestmark = pytest.mark.usefixtures("database")
 

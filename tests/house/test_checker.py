@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.history import Blockade, Event, History, Operation, violations
+from tests.history import Blockade, Event, History, Operation
+from tests.invariants import violations
 
 
 def op(verb: Any, called: float, returned: float, *, who: str = "a", outcome: Any = "ok", **more: Any) -> Operation:
