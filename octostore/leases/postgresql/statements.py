@@ -162,6 +162,10 @@ done AS (
 {_ENDED.format(reason="%(reason)s", actor="%(actor)s", which="events = 1")}
 SELECT count(*) FROM done WHERE events = 1"""
 
+# How far each of many names has come; the deadline only while the term lives.
+POSITIONS = f"""SELECT name, incarnation, events, CASE WHEN ended_at IS NULL AND expires_at > {NOW} THEN expires_at END
+FROM leases_lease WHERE space = %(space)s AND name = ANY(%(names)s)"""
+
 # How many terms of a space are live, for each whom they count against.
 COUNT = f"""WITH seen AS MATERIALIZED (SELECT {NOW} AS now)
 SELECT charged_to, count(*) FROM leases_lease
