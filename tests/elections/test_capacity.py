@@ -89,6 +89,19 @@ class TestAClient:
         client.resign(room, won["leader_token"])
         assert told(client.campaign(room, "atlas")) == (409, "capacity_exceeded")
 
+    def test_that_resigns_for_others_is_never_counted_below_none(
+        self, client: Client, room: str, recount: Callable[[], None]
+    ) -> None:
+        with caller(REMOTE_ADDR="203.0.113.9") as other:
+            led = {f"{room}-{number}": win(other, f"{room}-{number}")["leader_token"] for number in range(2)}
+        recount()
+        win(client, room)
+        for theirs, leader_token in led.items():
+            client.resign(theirs, leader_token)
+        for number in range(2, 4):
+            win(client, f"{room}-{number}")
+        assert told(client.campaign(room + "-4", "atlas")) == (409, "capacity_exceeded")
+
     def test_is_refused_only_what_it_would_win(self, client: Client, room: str, key: str) -> None:
         won = win(client, room + "-0", key=key)
         with caller(REMOTE_ADDR="203.0.113.9") as other:
