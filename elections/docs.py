@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from django.conf import settings
+
 from elections import shapes
+from elections.capacity import RETRY_AFTER_MS
 from elections.rules import TERM_MAX, TERMS_DEFAULT, TERMS_MAX
 from elections.watch import StateFrame
 from octostore.api.schema import BODY_ERRORS, Answer, document, parameter
@@ -18,10 +21,10 @@ from octostore.lib.errors import (
 )
 
 TAG = "Elections"
-ROOM = "tuHs8TkCOkHO1Fj3FuPYbPZtGZ2EwQoZ"
-TERM = 28_937_790_123
-LEADER_TOKEN = "p2mNLdEAbaeFs1TLSmmOV5FV6kZkcU7Rv6HlbVIoHPQ"
-LEADER = shapes.Leader(candidate_id="agent-atlas", term=TERM, expires_at="2026-12-01T22:09:50.123Z")
+ROOM = "muo7wYTUV0HVge5Z3UMRlqAcjiYSMXzE"
+TERM = 28_842_628_719
+LEADER_TOKEN = "LWwqOJk1DfMy648bOKylgiwIja3pjwAY9NdK66PGaRw"
+LEADER = shapes.Leader(candidate_id="agent-atlas", term=TERM, expires_at="2026-11-30T19:50:58.719Z")
 
 ELECTION_ID = parameter(
     "path", "election_id", "Any valid id is a room, created or not.", ROOM, pattern=f"^{ids.ELECTION_ID.pattern}$"
@@ -41,8 +44,18 @@ REPLAYED = {"Idempotent-Replayed": ("Present when this answer repeats an earlier
 
 OFF = Forbidden("Public elections are switched off on this server")
 BAD_ID = InvalidInput(f"election_id must be {ids.ELECTION_ID_RULE}")
-OVER_BUDGET = RateLimited("The budget is 600 a minute for each client", retry_after_ms=100)
-OVER_GUESSES = RateLimited("The budget is 60 a minute for each client", retry_after_ms=1000)
+BAD_TTL = InvalidTTL(
+    f"ttl_seconds must be from {settings.ELECTION_TTL_MIN_SECONDS} to {settings.ELECTION_TTL_MAX_SECONDS}"
+)
+OVER_BUDGET = RateLimited(
+    f"The budget is {settings.ELECTION_REQUESTS_PER_MINUTE} a minute for each client", retry_after_ms=100
+)
+OVER_GUESSES = RateLimited(
+    f"The budget is {settings.WRONG_CAPABILITIES_PER_MINUTE} a minute for each client", retry_after_ms=1000
+)
+FULL = CapacityExceeded(
+    f"A client can lead {settings.LED_ROOMS_MAX_PER_CLIENT} rooms at once", retry_after_ms=RETRY_AFTER_MS
+)
 OVER_STREAMS = RateLimited("A client can have 8 streams and waits open", retry_after_ms=5000)
 STALE = LeaseNotCurrent(ended="expired")
 
@@ -97,7 +110,7 @@ campaign = document(
             shape=shapes.LeaderOutput | shapes.FollowerOutput,
             examples={
                 "Won": _won,
-                "Lost": shapes.FollowerOutput(election_id=ROOM, leader=LEADER, retry_after_ms=32_480),
+                "Lost": shapes.FollowerOutput(election_id=ROOM, leader=LEADER, retry_after_ms=33_978),
             },
             headers=REPLAYED,
         )
@@ -105,10 +118,10 @@ campaign = document(
     errors=[
         *BODY_ERRORS,
         BAD_ID,
-        InvalidTTL("ttl_seconds must be from 5 to 300"),
+        BAD_TTL,
         OFF,
         Conflict("That term is over; use a new Idempotency-Key for a new attempt"),
-        CapacityExceeded("A client can lead 100 rooms at once", retry_after_ms=30_000),
+        FULL,
         OVER_BUDGET,
         OVER_STREAMS,
     ],
@@ -128,7 +141,7 @@ status = document(
             description="Led or vacant",
             shape=shapes.LedOutput | shapes.VacantOutput,
             examples={
-                "Led": shapes.LedOutput(election_id=ROOM, leader=LEADER, retry_after_ms=32_480),
+                "Led": shapes.LedOutput(election_id=ROOM, leader=LEADER, retry_after_ms=33_978),
                 "Vacant": shapes.VacantOutput(election_id=ROOM, retry_after_ms=0),
             },
         )
@@ -157,8 +170,8 @@ watch = document(
                     election_id=ROOM,
                     status="leader",
                     leader=LEADER,
-                    retry_after_ms=32_480,
-                    observed_at="2026-12-01T22:09:20.123Z",
+                    retry_after_ms=33_978,
+                    observed_at="2026-11-30T19:50:28.719Z",
                 )
             },
         )
@@ -178,7 +191,7 @@ renew = document(
     body=shapes.RenewInput,
     body_examples={"Renew": {"leader_token": LEADER_TOKEN, "ttl_seconds": 30}},
     answers={200: Answer(description="Still leading", shape=shapes.LeaderOutput, examples={"Renewed": _won})},
-    errors=[*BODY_ERRORS, BAD_ID, InvalidTTL("ttl_seconds must be from 5 to 300"), OFF, STALE, OVER_GUESSES],
+    errors=[*BODY_ERRORS, BAD_ID, BAD_TTL, OFF, STALE, OVER_GUESSES],
 )
 
 resign = document(
@@ -206,7 +219,7 @@ terms = document(
     operation_id="terms",
     tag=TAG,
     summary="Read who led",
-    description="The room's terms, newest first; at most 200 are kept. Never limited.",
+    description=f"The room's terms, newest first; at most {TERMS_MAX} are kept. Never limited.",
     parameters=[
         ELECTION_ID,
         parameter(
@@ -230,15 +243,15 @@ terms = document(
                         shapes.TermOutput(
                             term=TERM,
                             candidate_id="agent-atlas",
-                            began_at="2026-12-01T22:09:20.123Z",
+                            began_at="2026-11-30T19:50:28.719Z",
                             end=None,
                             renewals=0,
                         ),
                         shapes.TermOutput(
-                            term=28_937_721_845,
+                            term=28_842_622_443,
                             candidate_id="agent-borea",
-                            began_at="2026-12-01T22:08:41.845Z",
-                            ended_at="2026-12-01T22:09:19.562Z",
+                            began_at="2026-11-30T19:50:22.443Z",
+                            ended_at="2026-11-30T19:50:27.484Z",
                             end="expired",
                             renewals=1,
                         ),
@@ -271,7 +284,7 @@ term_status = document(
             examples={
                 "Current": shapes.TermStatusOutput(election_id=ROOM, term=TERM, status="current", current_term=TERM),
                 "Superseded": shapes.TermStatusOutput(
-                    election_id=ROOM, term=28_937_721_845, status="superseded", current_term=TERM
+                    election_id=ROOM, term=28_842_622_443, status="superseded", current_term=TERM
                 ),
             },
         )
