@@ -23,7 +23,7 @@ from octostore.server.body import BodyTimeout, BodyTooLarge, ClientGone, discard
 from octostore.server.environ import build_environ, refused, with_body
 from octostore.server.lanes import Lane, Overloaded
 from octostore.server.parking import serve_stream, serve_wait
-from octostore.server.protocol import ABORT
+from octostore.server.protocol import ABORT, UNFRAMED
 
 # What a holder does to stay one, or to stop being one: no crowd of candidates may be in its way.
 KEEPING_VERBS = {"renew", "resign", "release", "keepalive"}
@@ -83,8 +83,11 @@ class Bridge:
         except ClientGone:
             return
         if isinstance(answer.ticket, WatchTicket):
-            abort: Any = (scope["extensions"] or {})[ABORT]["call"]
-            await serve_stream(hub, answer.ticket, answer.headers, receive, send, abort)
+            extensions: Any = scope["extensions"]
+            close = extensions[UNFRAMED]["call"]() if UNFRAMED in extensions else None
+            await serve_stream(
+                hub, answer.ticket, answer.headers, receive, send, abort=extensions[ABORT]["call"], close=close
+            )
             return
         await _send(answer, send, closes=refusal is not None)
         if refusal in {"body_too_large", "body_timeout"}:

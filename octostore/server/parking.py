@@ -40,9 +40,14 @@ async def serve_stream(
     headers: list[tuple[bytes, bytes]],
     receive: ASGIReceiveCallable,
     send: ASGISendCallable,
+    *,
     abort: Callable[[], None],
+    close: Callable[[], None] | None,
 ) -> None:
-    """Send the ticket's stream until its reader goes or it ends; gives the seat back."""
+    """Send the ticket's stream until its reader goes or it ends; gives the seat back.
+
+    The end of the body is told by `close` where there is one.
+    """
     try:
         with hub.stream(ticket, abort) as stream, watching(receive) as gone:
             gone.add_done_callback(lambda _: stream.end())
@@ -50,7 +55,12 @@ async def serve_stream(
             while piece := await stream.take():
                 async with asyncio.timeout(STUCK_SECONDS):
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            async with asyncio.timeout(STUCK_SECONDS):
+                if close:
+                    close()
+                    await gone
+                else:
+                    await send({"type": "http.response.body", "body": b"", "more_body": False})
     except TimeoutError:
         abort()
     finally:

@@ -8,6 +8,9 @@ what is not HTTP is closed.
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -21,9 +24,10 @@ from octostore.lib.ids import mint_request_id
 BAD_REQUEST = HTTPStatus.BAD_REQUEST
 TOO_LARGE = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
-
 # Among a scope's extensions: closes the connection without sending what is still buffered.
 ABORT = "octostore.abort"
+# HTTP/1.0 knows no chunks: lets the body end with the connection instead, and returns what closes it.
+UNFRAMED = "octostore.unframed"
 
 
 class Protocol(HttpToolsProtocol):
@@ -99,6 +103,12 @@ class Protocol(HttpToolsProtocol):
             raise ValueError("the headers are too large")
         super().on_headers_complete()
         self.scope["extensions"] = {ABORT: {"call": self.transport.abort}}
+        if self.scope["http_version"] == "1.0":
+            self.scope["extensions"][UNFRAMED] = {"call": partial(self._unframe, self.cycle)}
+
+    def _unframe(self, cycle: RequestResponseCycle) -> Callable[[], None]:
+        cycle.chunked_encoding, cycle.expected_content_length = False, sys.maxsize
+        return self.transport.close
 
     def on_body(self, body: bytes) -> None:
         self._pending_bytes = 0
