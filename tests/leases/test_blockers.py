@@ -15,8 +15,8 @@ from octostore.leases import engine
 from octostore.leases.clock import EPOCH
 from octostore.leases.errors import NotCurrent
 from octostore.leases.models import Ending
-from octostore.leases.outcomes import Granted, Held, Revoked, Vacant
-from tests.leases.acts import MINUTE, NAME, SPACE, acquire, grant, release, renew, row, settle, story
+from octostore.leases.outcomes import Delayed, Granted, Held, Revoked, Vacant
+from tests.leases.acts import MINUTE, NAME, SECOND, SPACE, acquire, grant, release, renew, row, settle, story
 from tests.leases.moving_time import age, expire, milliseconds
 from tests.leases.outside import locked_row, outside, waiting_backends
 from tests.leases.threads import beside
@@ -120,10 +120,11 @@ class TestABlockerThatChangesTheLease:
                 execute("COMMIT", ())
                 return waiting.result()
 
-    def test_renewed_it_and_nothing_ends(self) -> None:
+    @pytest.mark.parametrize("by", [SECOND, MINUTE], ids=str)
+    def test_renewed_it_and_nothing_ends(self, by: timedelta) -> None:
         grant()
         expire()
-        outcome = self.changed(settle, f"expires_at = expires_at + {milliseconds(MINUTE)}")
+        outcome = self.changed(settle, f"expires_at = expires_at + {milliseconds(by)}")
         assert isinstance(outcome, Held)
         assert story() == [(1, "acquired")]
 
@@ -135,6 +136,12 @@ class TestABlockerThatChangesTheLease:
         )
         assert isinstance(outcome, Held)
         assert (outcome.hold.holder, outcome.hold.renewals) == ("atlas", 1)
+
+    def test_ended_it_with_a_delay_and_a_taker_is_told_so(self) -> None:
+        release(grant(holder="atlas"))
+        outcome = self.changed(lambda: acquire(holder="borea"), f"available_at = ended_at + {milliseconds(MINUTE)}")
+        assert isinstance(outcome, Delayed)
+        assert outcome.remaining > MINUTE / 2
 
     def test_ended_it_and_a_renewal_is_refused(self) -> None:
         granted = grant()

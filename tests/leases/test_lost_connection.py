@@ -12,12 +12,14 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from octostore.leases import engine, reaper
+from octostore.leases import engine, reaper, storage
 from octostore.leases.errors import NotCurrent
 from octostore.leases.models import Ending, Lease
 from octostore.leases.outcomes import Held, Revoked, Vacant
+from octostore.leases.rows import Grant
 from octostore.lib.errors import Unavailable
 from tests.leases.acts import NAME, SPACE, acquire, grant, inspect, release, renew, row, story
+from tests.leases.moving_time import expire
 from tests.leases.outside import locked_row, outside, waiting_backends
 from tests.leases.threads import beside
 
@@ -291,6 +293,24 @@ class TestABusyName:
         with locked_row(), pytest.raises(Unavailable):
             renew(granted)
         assert row().renewals == 0
+
+
+class TestANonce:
+    @pytest.mark.parametrize("end", ["released", "expired"])
+    def test_takes_a_name_once(self, end: str) -> None:
+        granted = grant()
+        last = row()
+        again = Grant(
+            **{column: getattr(last, column) for column in Grant._fields if column not in ("first_ms", "nonce")},
+            first_ms=last.ttl_ms,
+            nonce=bytes(last.nonce or b""),
+        )
+        if end == "released":
+            release(granted)
+        else:
+            expire()
+        assert storage.run(lambda transitions: transitions.take(again)) is None
+        assert row().term == granted.hold.term
 
 
 class TestInsideATransaction:

@@ -16,7 +16,14 @@ from tests.players import now_ms
 
 pytestmark = pytest.mark.usefixtures("database")
 
-WRONG = ["", "x", "A" * 43, "\u00e9", "A" * 100_000, "'; --"]
+WRONG = {
+    "empty": "",
+    "short": "x",
+    "well-formed": "A" * 43,
+    "accented": "\u00e9",
+    "huge": "A" * 100_000,
+    "quoted": "'; --",
+}
 
 
 class TestALiveTerm:
@@ -73,7 +80,7 @@ class TestALiveTerm:
 
 
 class TestAWrongCapability:
-    @pytest.mark.parametrize("wrong", WRONG, ids=ascii)
+    @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
     def test_is_refused_and_changes_nothing(self, wrong: str) -> None:
         grant()
         before = Lease.objects.values().get()

@@ -9,7 +9,7 @@ import pytest
 from octostore.leases import reaper
 from octostore.leases.models import Lease, LeaseEvent
 from octostore.leases.outcomes import Held
-from tests.leases.acts import MINUTE, NAME, SPACE, grant, inspect, recorded, release, renew, row, story
+from tests.leases.acts import MINUTE, NAME, SECOND, SPACE, grant, inspect, recorded, release, renew, row, story
 from tests.leases.moving_time import age, expire
 from tests.leases.outside import locked_row
 from tests.leases.threads import together
@@ -59,6 +59,12 @@ class TestASweep:
         renew(granted)
         assert reaper.sweep() == 0
         assert isinstance(inspect(), Held)
+
+    def test_leaves_a_term_its_last_moments(self) -> None:
+        grant()
+        age(MINUTE - SECOND)
+        assert reaper.sweep() == 0
+        assert row().ended_at is None
 
     def test_goes_through_all_batches(self) -> None:
         overdue(2 * reaper.BATCH + 1)
