@@ -7,6 +7,7 @@ schedulers at once.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import sys
 import warnings
@@ -48,7 +49,7 @@ app = Celery(
     worker_enable_remote_control=False,
     worker_redirect_stdouts=False,
     broker_connection_retry_on_startup=True,
-    broker_connection_max_retries=None,
+    broker_connection_max_retries=math.inf,
     broker_transport_options={"socket_connect_timeout": 5, "socket_timeout": 30, "socket_keepalive": True},
     timezone="UTC",
     beat_schedule=BEAT,

@@ -45,7 +45,7 @@ def add_server_key(data_dir: Path) -> ServerKey:
 def _read_or_make(path: Path) -> str:
     try:
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _write(path, encode(mint(32)) + "\n", replace=False)
         if path.stat().st_mode & 0o077:
             raise ImproperlyConfigured(f"{path} can be read by others: run chmod 600 on it, or replace the key.")

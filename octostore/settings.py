@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ssl
 import sys
 from pathlib import Path
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
+from redis.connection import parse_url
 
 from octostore import __version__, env, logs
 from octostore.keyfile import load_server_keys
@@ -178,5 +180,13 @@ SPECTACULAR_SETTINGS = {
 
 # --- background work ---------------------------------------------------------------------------
 CELERY_BROKER_URL = REDIS_URL or "memory://"
+try:
+    if REDIS_URL and not parse_url(REDIS_URL).get("host"):  # type: ignore[no-untyped-call]
+        raise ValueError("no host")
+except ValueError:
+    raise ImproperlyConfigured("REDIS_URL is not the address of a Redis, like redis://127.0.0.1:6379/0.") from None
+if REDIS_URL.startswith("rediss://"):
+    # Celery, unlike redis-py, would accept any certificate.
+    CELERY_BROKER_USE_SSL = {"ssl_cert_reqs": ssl.CERT_REQUIRED}
 
 TESTING = "pytest" in sys.modules

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Self, TextIO
 
 from octostore.server.parent import die_with
 
@@ -89,7 +90,7 @@ class Supervisor:
             for child in self.children:
                 code = child.process.poll()
                 if code is not None:
-                    print(f"The {child.name} ended by itself with {_in_words(code)}; stopping the rest.", flush=True)
+                    say(f"The {child.name} ended by itself with {_in_words(code)}; stopping the rest.", to=sys.stderr)
                     return code if code >= 0 else 128 - code
             on_tick()
             time.sleep(TICK_SECONDS)
@@ -97,6 +98,12 @@ class Supervisor:
 
     def _on_signal(self, *_: object) -> None:
         self.is_asked_to_stop = True
+
+
+def say(text: str, *, to: TextIO | None = None) -> None:
+    """Tell the person who started this; that nobody reads any more is no reason to stop."""
+    with suppress(OSError):
+        print(text, file=to, flush=True)
 
 
 def _end(children: list[Child], seconds: float) -> None:

@@ -6,8 +6,13 @@ import json
 import time
 from contextlib import ExitStack
 
+import pytest
+
 from tests.server.serving import serving
 from tests.server.wire import Wire
+
+# What is shown here does not depend on the database.
+pytestmark = pytest.mark.only("sqlite")
 
 WITHHELD = b"POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"
 

@@ -10,6 +10,9 @@ import pytest
 
 from tests.server.serving import Serving, serving
 
+# What is shown here does not depend on the database.
+pytestmark = pytest.mark.only("sqlite")
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Serving]:

@@ -18,6 +18,9 @@ from tests.processes import Process
 from tests.server.service import OWN_SQLITE, manage, wait_until
 from tests.valkey import Valkey
 
+# What is shown here does not depend on the database.
+pytestmark = pytest.mark.only("sqlite")
+
 NOWHERE = "redis://127.0.0.1:1/0"
 
 

@@ -10,9 +10,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 
+import pytest
+
 from octostore.server import lanes
 from tests.server.serving import Serving, serving
 from tests.server.wire import Wire
+
+# What is shown here does not depend on the database.
+pytestmark = pytest.mark.only("sqlite")
 
 
 @contextmanager

@@ -14,6 +14,9 @@ import pytest
 from octostore.server import sockets
 from tests.server.serving import Serving, serving
 
+# What is shown here does not depend on the database.
+pytestmark = pytest.mark.only("sqlite")
+
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 

@@ -22,6 +22,10 @@ import redis
 from octostore.server import sockets
 from tests.processes import ROOT
 from tests.server.service import Service, are_gone, wait_until
+from tests.valkey import Valkey
+
+# What these show does not depend on the database.
+only_once = pytest.mark.only("sqlite")
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +84,21 @@ class TestStart:
         with redis.Redis(port=listening[0].laddr.port) as stranger, pytest.raises(redis.AuthenticationError):
             stranger.ping()
 
-    def test_serves_on_the_database_it_is_given(self, tmp_path: Path, database: str, database_url: str) -> None:
-        key = Path(os.environ["OCTOSTORE_DATA"]) / "server.key"
-        given = {"DATABASE_URL": database_url, "OCTOSTORE_SERVER_KEY_FILE": str(key)}
-        with Service(tmp_path / "data", **given) as service:
-            assert httpx.get(f"{service.url}/ready", trust_env=False).json()["database"] == "ok"
-            assert not (service.data / "octostore.sqlite3").exists()
+    def test_uses_the_database_and_the_broker_it_is_given(
+        self, tmp_path: Path, database: str, database_url: str
+    ) -> None:
+        redis_url_file = tmp_path / "redis-url"
+        given = {
+            "DATABASE_URL": database_url,
+            "OCTOSTORE_SERVER_KEY_FILE": str(Path(os.environ["OCTOSTORE_DATA"]) / "server.key"),
+            "REDIS_URL_FILE": str(redis_url_file),
+        }
+        with Valkey(tmp_path) as valkey:
+            redis_url_file.write_text(valkey.url)
+            with Service(tmp_path / "data", **given) as service:
+                ready = httpx.get(f"{service.url}/ready", trust_env=False).json()
+                assert (ready["database"], ready["broker"]) == ("ok", "ok")
+                assert {path.name for path in service.data.iterdir()} == {"serve.lock"}
 
     @pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6 loopback address")
     def test_serves_on_an_ipv6_address(self, tmp_path: Path) -> None:
@@ -99,8 +112,9 @@ class TestStart:
             socket.create_connection(sockets.reachable(listener)).close()
 
 
+@only_once
 class TestStop:
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
     def test_signal_ends_everything_in_time(self, tmp_path: Path, number: signal.Signals) -> None:
         with Service(tmp_path / "data") as service:
             family = service.family()
@@ -131,6 +145,7 @@ class TestStop:
             assert are_gone(family, seconds=10)
 
 
+@only_once
 class TestDeathOfAChild:
     @pytest.mark.parametrize("words", ["web", "celery", "valkey-server"])
     def test_all_stop_with_its_code(self, tmp_path: Path, words: str) -> None:

@@ -6,8 +6,13 @@ import ast
 import re
 from itertools import pairwise
 
+import pytest
+
 from octostore import env
 from tests.house.sources import ROOT, product, tree
+
+# What is shown here does not depend on the database.
+pytestmark = pytest.mark.only("sqlite")
 
 READERS = {"text", "flag", "integer", "listing", "choice", "secret"}
 # Its default is given as a path beside the code.

@@ -13,6 +13,9 @@ from octostore.lib import secrets
 from tests.orphans import free_port
 from tests.server.service import Service, manage
 
+# What is shown here does not depend on the database.
+pytestmark = pytest.mark.only("sqlite")
+
 
 @pytest.fixture
 def taken_port() -> Iterator[str]:
@@ -40,6 +43,8 @@ class TestSettings:
             ("OCTOSTORE_WEB_THREADS", "0"),
             ("OCTOSTORE_SERVER_KEY", "short"),
             ("DATABASE_URL", "mysql://x/y"),
+            ("REDIS_URL", "nonsense"),
+            ("REDIS_URL", "redis://127.0.0.1:99999/0"),
             ("DATABASE_URL_FILE", "/nowhere"),
         ],
     )

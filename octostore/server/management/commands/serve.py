@@ -23,7 +23,7 @@ from octostore import __version__
 from octostore.server import sockets, valkey
 from octostore.server.parent import die_with
 from octostore.server.startup import database_in_words, require_database
-from octostore.server.supervise import Supervisor
+from octostore.server.supervise import Supervisor, say
 
 STARTED = """
 OctoStore {version} serves on {url} (ready after {seconds:.1f} s). Ctrl-C stops it.
@@ -55,13 +55,13 @@ def run(supervisor: Supervisor) -> int:
     began = time.monotonic()
     listener = sockets.listen(settings.HOST, settings.PORT)
     say(f"Data is in {settings.DATA_DIR}" + ("." if settings.DATABASE_URL else ", in SQLite."))
-    broker_url = settings.REDIS_URL or valkey.start(supervisor, settings.DATA_DIR / "valkey")
+    broker = {} if settings.REDIS_URL else {"REDIS_URL": valkey.start(supervisor, settings.DATA_DIR / "valkey")}
     with database_in_words():
         call_command("migrate", interactive=False, verbosity=0)
     require_database()
     say("The database is up to date; starting the web process and the worker.")
     address = sockets.reachable(listener)
-    start_services(supervisor, listener, broker_url)
+    start_services(supervisor, listener, broker)
     listener.close()
     ready = False
 
@@ -76,9 +76,8 @@ def run(supervisor: Supervisor) -> int:
     return code
 
 
-def start_services(supervisor: Supervisor, listener: socket.socket, broker_url: str) -> None:
-    environment = {
-        "REDIS_URL": broker_url,
+def start_services(supervisor: Supervisor, listener: socket.socket, broker: dict[str, str]) -> None:
+    environment = broker | {
         "OCTOSTORE_DATA": str(settings.DATA_DIR),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), os.environ.get("PYTHONPATH")])),
     }
@@ -118,7 +117,3 @@ def only_one_in(directory: Path) -> Iterator[None]:
                 f"another OctoStore serves from {directory}: stop it, or name another directory with OCTOSTORE_DATA."
             ) from error
         yield
-
-
-def say(text: str) -> None:
-    print(text, flush=True)
