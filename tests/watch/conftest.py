@@ -14,6 +14,8 @@ from tests.watch.watcher import Watcher
 
 # One machine plays all the clients there are.
 CROWD = {"OCTOSTORE_STREAMS_MAX": "5000", "OCTOSTORE_STREAMS_MAX_PER_CLIENT": "5000"}
+# Short enough to be waited for.
+SHORT = {"OCTOSTORE_ELECTION_TTL_MIN_SECONDS": "1"}
 
 Watch = Callable[..., Watcher]
 
@@ -29,7 +31,7 @@ def session_webs(
     database_url: str, session_valkey: Valkey, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[list[Web]]:
     directory = tmp_path_factory.mktemp("webs")
-    environment = {"DATABASE_URL": database_url, "REDIS_URL": session_valkey.url} | CROWD
+    environment = {"DATABASE_URL": database_url, "REDIS_URL": session_valkey.url} | CROWD | SHORT
     with ExitStack() as stack:
         yield [stack.enter_context(Web(directory, environment)) for _ in range(2)]
 
