@@ -85,6 +85,7 @@ def acquire(
         if row and _same(row.nonce, nonce):
             # The reply to our own take was lost on the way from the database.
             if row.is_live:
+                lease_changed.send(sender=None, space=space, name=name)
                 return _granted(row, capability)
             break
         if row and row.is_overdue and _same(row.attempt_digest, grant.attempt_digest):

@@ -20,6 +20,7 @@ from octostore.leases.rows import Grant
 from octostore.lib.errors import Unavailable
 from tests.leases.acts import NAME, SPACE, acquire, grant, inspect, release, renew, row, story
 from tests.leases.moving_time import expire
+from tests.leases.nudges import nudges
 from tests.leases.outside import locked_row, outside, waiting_backends
 from tests.leases.threads import beside
 
@@ -120,8 +121,9 @@ class TestAConnectionThatTheServerClosed:
 @postgresql
 class TestALostReply:
     def test_to_a_grant_is_recognised_by_its_nonce(self) -> None:
-        with reply_lost("acquired AS"):
+        with nudges() as heard, reply_lost("acquired AS"):
             granted = grant(holder="atlas")
+        assert heard == [(SPACE, NAME, False)]
         assert not granted.replayed
         assert story() == [(1, "acquired")]
         assert granted.hold.term == row().term
