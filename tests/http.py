@@ -24,7 +24,7 @@ STATUSES = {
     "unavailable": {503},
 }
 # Where something else than JSON may be answered.
-_OTHER_FORMATS = re.compile(r"/(docs|metrics|status|openapi\.yaml)$|/static/")
+_OTHER_FORMATS = re.compile(r"/(docs|metrics|status|watch|openapi\.yaml)$|/static/")
 
 
 def strict_json(content: bytes) -> Any:

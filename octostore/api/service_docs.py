@@ -132,9 +132,9 @@ openapi_yaml = document(
     answers={
         200: Answer(
             description="This document",
-            shape={"type": "string"},
+            shape={"type": "object"},
             media_type="application/yaml",
-            examples={"Beginning": "openapi: 3.1.0\n"},
+            examples={"Beginning": {"openapi": "3.1.0"}},
         )
     },
 )

@@ -38,6 +38,16 @@ def blocked(history: History, name: str, kind: str) -> Iterator[None]:
 
 
 @contextmanager
+def standstill() -> Iterator[None]:
+    """Let nobody else write to any lease; reads go on."""
+    with _other_transaction() as execute:
+        if connection.vendor == "postgresql":
+            execute("LOCK TABLE leases_lease IN EXCLUSIVE MODE", ())
+        yield
+        execute("ROLLBACK", ())
+
+
+@contextmanager
 def _other_transaction() -> Iterator[Callable[[str, tuple[str, ...]], object]]:
     """A transaction on a connection of its own: on SQLite it holds the file's write lock from the start."""
     if connection.vendor == "postgresql":

@@ -18,6 +18,26 @@ CONTENDED = "contended-room"
 
 
 @contextmanager
+def newcomers(web: Web, *, clients: int = 12) -> Iterator[History]:
+    """Each client campaigns for one new room after another."""
+    history, over = History(), Event()
+
+    def play(player: HttpPlayer) -> None:
+        with player.http:
+            while not over.is_set():
+                player.campaign(f"room-{uuid4().hex}")
+
+    with ThreadPoolExecutor(clients) as pool:
+        playing = [pool.submit(play, HttpPlayer(history, f"client-{n}", web.client())) for n in range(clients)]
+        try:
+            yield history
+        finally:
+            over.set()
+        for player in playing:
+            player.result()
+
+
+@contextmanager
 def load(webs: Sequence[Web], *, clients: int = 8, ttl: int = 30) -> Iterator[History]:
     """Each client leads a room of its own, renewing without pause, and all contend for one room.
 

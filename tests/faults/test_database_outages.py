@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.faults.load import load, longest, wait_for_renewals
+from tests.faults.load import load, longest, newcomers, wait_for_renewals
 from tests.history import History
 from tests.invariants import violations
 from tests.postgres import Server
@@ -87,6 +87,17 @@ class TestGone:
             wait_for_renewals(history, 40, within=10)
         check(history)
         assert history.count("renew", "unknown") > 0
+
+    def test_newcomers_are_answered_within_the_bounded_wait(self, server: Server, web: Web) -> None:
+        with newcomers(web) as history:
+            time.sleep(0.5)
+            server.pause()
+            time.sleep(4 * WAIT_SECONDS)
+            server.resume()
+            time.sleep(0.5)
+        assert longest(history) < BOUND_SECONDS
+        assert history.count("campaign", "unknown") > 0
+        assert history.operations[-1].outcome == "ok"
 
 
 class TestRefusing:
