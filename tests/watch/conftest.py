@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.http import Client
 from tests.processes import Web
 from tests.valkey import Valkey
+from tests.watch.waiter import Waiter
 from tests.watch.watcher import Watcher
 
 # One machine plays all the clients there are.
@@ -18,6 +20,7 @@ CROWD = {"OCTOSTORE_STREAMS_MAX": "5000", "OCTOSTORE_STREAMS_MAX_PER_CLIENT": "5
 SHORT = {"OCTOSTORE_ELECTION_TTL_MIN_SECONDS": "1"}
 
 Watch = Callable[..., Watcher]
+Wait = Callable[..., Waiter]
 
 
 @pytest.fixture(scope="session")
@@ -75,3 +78,16 @@ def watch(web: Web, room: str) -> Iterator[Watch]:
             return stack.enter_context(Watcher((at or web).port, f"/elections/{of or room}/watch", **asked))
 
         yield open_stream
+
+
+@pytest.fixture
+def wait(web: Web, room: str) -> Iterator[Wait]:
+    """Opens a wait for the room that is in its queue when this returns; all are closed after the test."""
+    with ExitStack() as stack:
+
+        def campaign(candidate_id: str = "borea", at: Web | None = None, **asked: Any) -> Waiter:
+            waiter = stack.enter_context(Waiter((at or web).port, room, candidate_id, **asked))
+            assert waiter.is_waiting(0.15)
+            return waiter
+
+        yield campaign
