@@ -60,8 +60,7 @@ class Bridge:
         body_timeout_seconds: float,
     ) -> None:
         self.application = application
-        self.work = Lane("work", threads, wait_seconds=wait_seconds)
-        self.keep = Lane("keep", keep_threads, wait_seconds=wait_seconds)
+        self.work = Lane("work", threads, kept=keep_threads, wait_seconds=wait_seconds)
         # Whether the process lives is asked most when all other threads wait for storage.
         self.health = Lane("health", 1, wait_seconds=wait_seconds)
         # Looking for streams, and trying for those who wait; there are no more of either than are let in.
@@ -110,7 +109,8 @@ class Bridge:
             except BodyTimeout:
                 refusal = "body_timeout"
                 environ = refused(environ, refusal)
-            answer = await self._lane(scope).run(respond, self.application, environ)
+            lane = self.health if scope["path"] == "/health" else self.work
+            answer = await lane.run(respond, self.application, environ, favoured=_is_keeping(scope))
             if isinstance(answer.ticket, WaitTicket):
                 answer = await self._wait(answer.ticket, environ, body, receive)
         # These two answers touch no storage, so they can be made here: there is no thread to be had.
@@ -139,21 +139,19 @@ class Bridge:
         except Overloaded:
             raise Unavailable("no thread was free") from None
 
-    def _lane(self, scope: HTTPScope) -> Lane:
-        if scope["path"] == "/health":
-            return self.health
-        keeps = scope["method"] == "POST" and scope["path"].rpartition("/")[2] in KEEPING_VERBS
-        return self.keep if keeps and self.work.is_busy else self.work
-
     async def _live(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         await receive()
         hub.start(self._look)
         await send({"type": "lifespan.startup.complete"})
         await receive()
         hub.stop()
-        for lane in (self.work, self.keep, self.live, self.health):
+        for lane in (self.work, self.live, self.health):
             lane.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+def _is_keeping(scope: HTTPScope) -> bool:
+    return scope["method"] == "POST" and scope["path"].rpartition("/")[2] in KEEPING_VERBS
 
 
 def respond(application: WSGIApplication, environ: dict[str, Any]) -> Answer:
