@@ -70,7 +70,7 @@ class Lane:
         try:
             await turn
         except asyncio.CancelledError:
-            if not turn.cancelled():  # its turn came in the same instant
+            if not turn.cancelled() and turn.exception() is None:  # its turn came in the same instant
                 self._leave(favoured)
             raise
         finally:
