@@ -44,12 +44,12 @@ class Waiter:
         **body: Any,
     ) -> None:
         self.candidate_id = candidate_id
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
         self._parser = Parser()
         content = json.dumps({"candidate_id": candidate_id, "wait_seconds": wait_seconds} | body)
         attempt = f"Idempotency-Key: {key}\r\n" if key else ""
         self.began = time.monotonic()
-        self._socket.sendall(
+        self.socket.sendall(
             f"POST /elections/{room}/campaign HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(content)}\r\n{attempt}{headers}\r\n{content}".encode()
         )
@@ -61,23 +61,23 @@ class Waiter:
         self.close()
 
     def fileno(self) -> int:
-        return self._socket.fileno()
+        return self.socket.fileno()
 
     def close(self) -> None:
-        self._socket.close()
+        self.socket.close()
 
     def answer(self, seconds: float = PATIENCE_SECONDS) -> Answer:
         """What it was told; TimeoutError when nothing comes in time."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
-            self._socket.settimeout(left)
+            self.socket.settimeout(left)
             if found := self.receive():
                 return found
         raise TimeoutError
 
     def receive(self) -> Answer | None:
         """Read once; the answer when it is complete."""
-        piece = self._socket.recv(65536)
+        piece = self.socket.recv(65536)
         if not piece:
             raise EOFError
         assert not [*self._parser.feed(piece, 0)]
@@ -88,9 +88,9 @@ class Waiter:
 
     def is_waiting(self, seconds: float) -> bool:
         """Whether no answer comes for so long."""
-        self._socket.settimeout(seconds)
+        self.socket.settimeout(seconds)
         try:
-            self._socket.recv(1, socket.MSG_PEEK)
+            self.socket.recv(1, socket.MSG_PEEK)
         except TimeoutError:
             return True
         return False

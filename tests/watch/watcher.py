@@ -25,13 +25,13 @@ class Watcher:
         method: str = "GET",
         version: str = "1.1",
     ) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
         self._parser = Parser()
         self._frames: deque[Frame] = deque()
         resume = "" if last_event_id is None else f"Last-Event-ID: {last_event_id}\r\n"
         head = f"{method} {path} HTTP/{version}\r\nHost: x\r\nAccept: text/event-stream\r\n{resume}{headers}\r\n"
         self.began = time.monotonic()
-        self._socket.sendall(head.encode("latin-1"))
+        self.socket.sendall(head.encode("latin-1"))
 
     def __enter__(self) -> Self:
         return self
@@ -40,7 +40,7 @@ class Watcher:
         self.close()
 
     def close(self) -> None:
-        self._socket.close()
+        self.socket.close()
 
     @property
     def status(self) -> int:
@@ -96,8 +96,8 @@ class Watcher:
             raise TimeoutError
         if self._parser.is_over:
             raise EOFError
-        self._socket.settimeout(seconds)
-        piece = self._socket.recv(65536)
+        self.socket.settimeout(seconds)
+        piece = self.socket.recv(65536)
         self._frames.extend(self._parser.feed(piece, time.monotonic()))
         if not piece and not self._frames:
             raise EOFError
