@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.urls import include, path
 
 urlpatterns = [
-    path("", include("octostore.api.urls")),
     path("", include("elections.urls")),
+    path("", include("octostore.api.urls")),
 ]
 
 handler400 = "octostore.api.errors.handler400"
