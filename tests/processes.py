@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
@@ -24,7 +25,7 @@ STOP_SECONDS = 15
 class Process:
     """A child that dies with the test run, whose output goes to `log`."""
 
-    def __init__(self, command: list[str | Path], environment: dict[str, str], log: Path) -> None:
+    def __init__(self, command: Sequence[str | Path], environment: dict[str, str], log: Path) -> None:
         self.command, self.environment, self.log = command, environment, log
         self._process: subprocess.Popen[bytes] | None = None
 

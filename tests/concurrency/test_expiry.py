@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from itertools import cycle
 from uuid import uuid4
 
@@ -43,7 +44,7 @@ def _one_round(players: list[HttpPlayer], room: str, last: int) -> int:
             pass
         return term
 
-    terms = set(race([lambda player=player: until_over(player) for player in players]))
+    terms = set(race([partial(until_over, player) for player in players]))
     assert len(terms) == 1
     (term,) = terms
     assert term > last

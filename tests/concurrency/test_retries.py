@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import cycle
 from uuid import uuid4
 
@@ -36,11 +37,11 @@ def campaigns(webs: list[Web], room: str, key: str, number: int = RETRIES) -> li
         with web.client() as client:
             return client.campaign(room, "atlas", key=key, metadata="one")
 
-    return race([lambda web=web: send(web) for web, _ in zip(cycle(webs), range(number), strict=False)])
+    return race([partial(send, web) for web, _ in zip(cycle(webs), range(number), strict=False)])
 
 
 def is_replay(answer: httpx.Response) -> bool:
-    return answer.headers.get("Idempotent-Replayed") == "true"
+    return bool(answer.headers.get("Idempotent-Replayed") == "true")
 
 
 class TestSameAttempt:
@@ -130,7 +131,7 @@ class TestResignationsAndRenewals:
             with web.client() as client:
                 return client.resign(room, won.json()["leader_token"])
 
-        answers = race([lambda web=web: resign(web) for web, _ in zip(cycle(two_webs), range(20), strict=False)])
+        answers = race([partial(resign, web) for web, _ in zip(cycle(two_webs), range(20), strict=False)])
         assert [answer.status_code for answer in answers].count(200) == 1
         refused = [answer.json() for answer in answers if answer.status_code != 200]
         assert {(body["code"], body["ended"]) for body in refused} == {("lease_not_current", "released")}
@@ -146,7 +147,7 @@ class TestResignationsAndRenewals:
                 with web.client() as own:
                     return own.resign(room, won.json()["leader_token"])
 
-            answers = race([lambda web=web: resign(web) for web, _ in zip(cycle(two_webs), range(20), strict=False)])
+            answers = race([partial(resign, web) for web, _ in zip(cycle(two_webs), range(20), strict=False)])
             assert {answer.json()["code"] for answer in answers} == {"lease_not_current"}
             assert client.renew(room, successor["leader_token"]).json()["leader"]["term"] == successor["leader"]["term"]
 
@@ -157,7 +158,7 @@ class TestResignationsAndRenewals:
             with web.client() as client:
                 return client.renew(room, won.json()["leader_token"])
 
-        answers = race([lambda web=web: renew(web) for web, _ in zip(cycle(two_webs), range(20), strict=False)])
+        answers = race([partial(renew, web) for web, _ in zip(cycle(two_webs), range(20), strict=False)])
         assert {answer.status_code for answer in answers} == {200}
         assert {answer.json()["leader"]["term"] for answer in answers} == {won.json()["leader"]["term"]}
         assert {answer.json()["leader_token"] for answer in answers} == {won.json()["leader_token"]}

@@ -42,7 +42,7 @@ def web(start_web: Callable[..., Web]) -> Web:
 
 
 def test_made_up_requests_are_answered_as_the_document_says(web: Web, tmp_path: Path) -> None:
-    run(web, tmp_path / "st", seconds=40, examples=20)
+    run(web, tmp_path / "st", seconds=25, examples=15)
 
 
 @pytest.mark.soak

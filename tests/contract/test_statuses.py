@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from uuid import uuid4
 
 import httpx
@@ -83,6 +84,6 @@ def test_every_operation_is_unavailable_while_every_thread_waits(start_web: Call
             stack.enter_context(beside(work))
         # Health has a thread of its own, and answers.
         ids = sorted(OPERATIONS.keys() - {"health"})
-        answers = dict(zip(ids, race([lambda id_=id_: until_busy(id_) for id_ in ids]), strict=True))
+        answers = dict(zip(ids, race([partial(until_busy, id_) for id_ in ids]), strict=True))
         assert ask(busy, "health").status_code == 200
     assert {id_: complaints(id_, answer) for id_, answer in answers.items() if complaints(id_, answer)} == {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from uuid import uuid4
 
@@ -89,7 +90,12 @@ def held_past_its_deadline(kind: str) -> Scenario:
             player.renew(name, granted)
 
         locked: list[bool] = []
-        race([hold, *(lambda p=p: renew(p) for p in renewers), *(lambda p=p: take(p) for p in takers)])
+        calls: list[Callable[[], None]] = [
+            hold,
+            *(partial(renew, p) for p in renewers),
+            *(partial(take, p) for p in takers),
+        ]
+        race(calls)
 
     return play
 
@@ -112,7 +118,8 @@ def swept_while_taken(history: History) -> None:
                 player.renew(name, granted, ttl=0.05)
 
     players = [EnginePlayer(history, f"player {number}") for number in range(5)]
-    race([sweep, sweep, sweep, *(lambda p=p: play(p) for p in players)])
+    calls: list[Callable[[], None]] = [sweep, sweep, sweep, *(partial(play, p) for p in players)]
+    race(calls)
 
 
 def mixed_fortunes(history: History) -> None:
@@ -139,7 +146,7 @@ def mixed_fortunes(history: History) -> None:
 
     players = [EnginePlayer(history, f"player {number}") for number in range(8)]
     with beside(reaper.sweep):
-        race([lambda p=p: play(p) for p in players])
+        race([partial(play, p) for p in players])
 
 
 def played(scenario: Scenario) -> History:

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -19,7 +21,7 @@ from tests.history import History
 from tests.invariants import violations
 from tests.postgres import Server
 from tests.processes import ROOT, Web
-from tests.races import race
+from tests.races import beside
 
 pytestmark = pytest.mark.only("postgresql")
 
@@ -37,7 +39,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def web(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     environment = {"DATABASE_URL": server.url(), "OCTOSTORE_STORAGE_WAIT_SECONDS": str(WAIT_SECONDS)}
-    migrate = [sys.executable, ROOT / "manage.py", "migrate", "--verbosity", "0"]
+    migrate: list[str | Path] = [sys.executable, ROOT / "manage.py", "migrate", "--verbosity", "0"]
     directory = tmp_path_factory.mktemp("outages")
     web = Web(directory, environment)
     subprocess.run(migrate, env=web.whole_environment(), check=True, cwd=ROOT)
@@ -161,7 +163,8 @@ class TestUncertainCommits:
     def test_a_commit_with_a_warning_is_no_grant(self, server: Server, web: Web, standby_missing: None) -> None:
         room, key = f"room-{uuid4().hex}", f"attempt-{uuid4().hex}"
         with web.client() as client:
-            answer, _ = race([lambda: client.campaign(room, "atlas", key=key), lambda: self.cancel_the_wait(server)])
+            with beside(partial(self.cancel_the_wait, server)):
+                answer = client.campaign(room, "atlas", key=key)
             assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
             server.configure(synchronous_standby_names=None)
             assert client.campaign(room, "atlas", key=key).json()["status"] == "leader"
