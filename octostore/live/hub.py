@@ -28,6 +28,8 @@ from octostore.live.topics import OnThread, Topic, Waiter
 
 TICK_SECONDS = 1.0
 KEEPALIVE_SECONDS = 15.0
+# A reader that takes nothing for this long is cut.
+STUCK_SECONDS = 30.0
 
 log = structlog.get_logger(__name__)
 
@@ -135,13 +137,15 @@ class Hub:
                 topic.wake()
 
     async def _keep_alive(self) -> None:
-        """Speak on streams that were silent for long, and end those that have lived long enough."""
+        """Speak on streams that were silent for long; end those that are stuck, or have lived long enough."""
         while True:
             await asyncio.sleep(TICK_SECONDS)
             now = monotonic()
             for topic in self._topics.values():
                 for stream in topic.streams:
-                    if now - stream.born_at >= settings.STREAM_SECONDS:
+                    if now - stream.sending_since >= STUCK_SECONDS:
+                        stream.cut()
+                    elif now - stream.born_at >= settings.STREAM_SECONDS:
                         stream.end(sse.bye("max_age"))
                     elif now - stream.fed_at >= KEEPALIVE_SECONDS:
                         stream.feed(sse.KEEPALIVE)

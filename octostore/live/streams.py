@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from math import inf
 from time import monotonic
 
 from octostore.leases.watching import Position
@@ -18,7 +19,7 @@ FRAMES_MAX = 64
 class Stream:
     """Belongs to the event loop. `cut` closes its connection at once, whatever was not sent yet."""
 
-    __slots__ = ("_cut", "_frames", "_something", "born_at", "encoder", "fed_at", "is_over", "told")
+    __slots__ = ("_frames", "_something", "born_at", "cut", "encoder", "fed_at", "is_over", "sending_since", "told")
 
     def __init__(self, ticket: WatchTicket, cut: Callable[[], None]) -> None:
         self.encoder = ticket.encoder
@@ -26,7 +27,9 @@ class Stream:
         self.told = Position.of(ticket.state)
         self.born_at = self.fed_at = monotonic()
         self.is_over = False
-        self._cut = cut
+        # When the last piece was taken, until the connection has room for another one.
+        self.sending_since = inf
+        self.cut = cut
         self._frames = deque([sse.opening(ticket.opening)])
         self._something = asyncio.Event()
         self._something.set()
@@ -36,7 +39,7 @@ class Stream:
             return
         if len(self._frames) >= FRAMES_MAX:
             self.end()
-            self._cut()
+            self.cut()
             return
         self._frames.append(frame)
         self.fed_at = monotonic()
@@ -51,7 +54,9 @@ class Stream:
 
     async def take(self) -> bytes:
         """All that is queued, as one piece; nothing when the stream is over."""
+        self.sending_since = inf
         await self._something.wait()
+        self.sending_since = monotonic()
         piece = b"".join(self._frames)
         self._frames.clear()
         if not self.is_over:

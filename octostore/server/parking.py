@@ -17,9 +17,6 @@ from octostore.live.topics import OnThread, Waiter
 from octostore.server.body import ClientGone
 from octostore.server.lanes import Overloaded
 
-# A reader that takes nothing for this long is cut.
-STUCK_SECONDS = 30.0
-
 
 class Answered(Protocol):
     """What entering a view again brings, as far as a wait needs to know."""
@@ -53,16 +50,12 @@ async def serve_stream(
             gone.add_done_callback(lambda _: stream.end())
             await send({"type": "http.response.start", "status": 200, "headers": headers, "trailers": False})
             while piece := await stream.take():
-                async with asyncio.timeout(STUCK_SECONDS):
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
-            async with asyncio.timeout(STUCK_SECONDS):
-                if close:
-                    close()
-                    await gone
-                else:
-                    await send({"type": "http.response.body", "body": b"", "more_body": False})
-    except TimeoutError:
-        abort()
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            if close:
+                close()
+                await gone
+            else:
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
     finally:
         ticket.give_back()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import resource
 import signal
 import socket
@@ -43,6 +44,9 @@ def serve(listener: socket.socket) -> None:
             header_max_bytes=settings.HEADER_MAX_BYTES,
         )
     )
+    # What was made up to here stays. Walking through it in search of garbage took 0.1 s, with every thread halted.
+    gc.collect()
+    gc.freeze()
     log.info("listening", address=sockets.url(*listener.getsockname()[:2]))
     try:
         server.run([listener])
