@@ -9,6 +9,7 @@ from octostore.leases.models import Ending
 from octostore.leases.outcomes import Past
 from tests.leases.acts import MINUTE, NAME, SPACE, grant, release, renew, row, settle
 from tests.leases.moving_time import age, expire
+from tests.leases.outside import outside
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -136,6 +137,17 @@ class TestTrim:
             release(grant())
         assert reaper.trim(terms_kept=1) == 10
         assert len(terms()) == 1
+
+    @pytest.mark.only("postgresql")
+    def test_does_not_wait_for_a_locked_event(self) -> None:
+        for _ in range(3):
+            release(grant())
+        with outside() as execute:
+            execute("BEGIN", ())
+            execute("SELECT 1 FROM leases_leaseevent WHERE n = 1 FOR UPDATE", ())
+            assert reaper.trim(terms_kept=1) == 3
+            execute("COMMIT", ())
+        assert reaper.trim(terms_kept=1) == 1
 
     def test_leaves_counts_and_state_alone(self) -> None:
         for _ in range(3):
