@@ -22,6 +22,10 @@ class Hold:
     began_at: int
     expires_at: int
     renewals: int
+    # On whose account it counts, as a pseudonym.
+    charged_to: str
+    # Whether it ends with its group.
+    bound: bool
     # Null while it lives.
     ended_at: int | None
     ending: Ending | None
@@ -102,6 +106,44 @@ class AttemptOver:
     term: int
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The name's acl does not list the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class AclDiffers:
+    """The name has another acl than the one that was to be left with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaReached:
+    """As many names of the space are live as may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupUnknown:
+    """The space has no such group."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOver:
+    """The group has ended, and stays so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alive:
+    """A group that lives. Instants are milliseconds since 1970."""
+
+    id: int
+    key: str
+    charged_to: str
+    ttl: timedelta
+    began_at: int
+    expires_at: int
+    remaining: timedelta
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released:
     """The term that has just ended by its holder's word."""
@@ -122,6 +164,8 @@ class Past:
 
     term: int
     holder: str
+    group_id: str | None
+    charged_to: str
     metadata: str | None
     began_at: int
     ended_at: int | None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, cast
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 
 from octostore.leases.postgresql import statements
 from octostore.leases.postgresql.base import DatabaseWrapper
-from octostore.leases.rows import Grant, Row
+from octostore.leases.rows import Grant, Group, Row
 
 
 def read(space: str, name: str) -> Row | None:
@@ -21,11 +22,55 @@ def found(space: str, name: str) -> None:
 
 
 def take(grant: Grant) -> Row | None:
-    return _row(statements.TAKE, **grant._asdict())
+    statement = statements.TAKE if grant.group_id is None else statements.TAKE_IN_GROUP
+    before = None if grant.quota is None else statements.QUOTA_LOCK
+    rows = _execute(statement, grant._asdict(), before=before)
+    return Row._make(rows[0]) if rows else None
 
 
-def renew(space: str, name: str, capability_digest: bytes, ttl_ms: int | None) -> Row | None:
-    return _row(statements.RENEW, space=space, name=name, capability_digest=capability_digest, ttl_ms=ttl_ms)
+def renew(space: str, name: str, capability_digest: bytes, ttl_ms: int | None, *, bound: bool = False) -> Row | None:
+    statement = statements.RENEW_BOUND if bound else statements.RENEW
+    return _row(statement, space=space, name=name, capability_digest=capability_digest, ttl_ms=ttl_ms)
+
+
+def extend(space: str, name: str, group_id: str, capability_digest: bytes, ttl_ms: int) -> Row | None:
+    return _row(
+        statements.EXTEND,
+        space=space,
+        name=name,
+        group_id=group_id,
+        capability_digest=capability_digest,
+        ttl_ms=ttl_ms,
+    )
+
+
+def set_acl(space: str, name: str, acl: str | None, capability_digest: bytes | None) -> Row | None:
+    return _row(statements.SET_ACL, space=space, name=name, acl=acl, capability_digest=capability_digest)
+
+
+def form(space: str, key: str, charged_to: str, ttl_ms: int) -> Group:
+    parameters = {"space": space, "key": key, "charged_to": charged_to, "ttl_ms": ttl_ms}
+    return Group._make(_execute(statements.FORM, parameters)[0])
+
+
+def read_group(space: str, key: str) -> Group | None:
+    return _group(statements.READ_GROUP, {"space": space, "key": key})
+
+
+def keep(space: str, key: str) -> Group | None:
+    return _group(statements.KEEP, {"space": space, "key": key}, before=statements.LOCK_GROUP)
+
+
+def dissolve(space: str, key: str, *, live: bool) -> Group | None:
+    return _group(statements.DISSOLVE, {"space": space, "key": key, "live": live}, before=statements.LOCK_GROUP)
+
+
+def sweep_groups(batch: int) -> int:
+    return _number(statements.SWEEP_GROUPS, batch=batch)
+
+
+def forget_groups(idle_ms: int, batch: int) -> int:
+    return _number(statements.FORGET_GROUPS, idle_ms=idle_ms, batch=batch)
 
 
 def release(space: str, name: str, capability_digest: bytes, delayed: bool) -> Row | None:
@@ -67,6 +112,11 @@ def _row(statement: str, **parameters: Any) -> Row | None:
     return Row._make(rows[0]) if rows else None
 
 
+def _group(statement: str, parameters: dict[str, Any], *, before: str | None = None) -> Group | None:
+    rows = _execute(statement, parameters, before=before)
+    return Group._make(rows[0]) if rows else None
+
+
 def _number(statement: str, **parameters: Any) -> int:
     """For work in the background, which may take longer than a request may wait."""
     with connection.cursor() as cursor:
@@ -74,8 +124,14 @@ def _number(statement: str, **parameters: Any) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _execute(statement: str, parameters: dict[str, Any], *, rows: bool = True) -> list[tuple[Any, ...]]:
+def _execute(
+    statement: str, parameters: dict[str, Any], *, before: str | None = None, rows: bool = True
+) -> list[tuple[Any, ...]]:
+    """Run one statement; `before` takes a lock first, in a transaction around both."""
     database = cast(DatabaseWrapper, connection)
-    with database.bounded(settings.STORAGE_WAIT_SECONDS), database.cursor() as cursor:
+    alone = nullcontext() if before is None else transaction.atomic(durable=True)
+    with database.bounded(settings.STORAGE_WAIT_SECONDS), alone, database.cursor() as cursor:
+        if before is not None:
+            cursor.execute(before, parameters)
         cursor.execute(statement, parameters)
         return cursor.fetchall() if rows else []

@@ -10,7 +10,7 @@ from django.db.backends.utils import CursorWrapper
 
 from octostore.leases import clock
 from octostore.leases.clock import Mark, Reading
-from octostore.leases.rows import Grant, Row
+from octostore.leases.rows import Grant, Group, Row
 from octostore.leases.sqlite import statements
 from octostore.leases.sqlite.writing import READ_CLOCK, writing
 
@@ -36,10 +36,68 @@ def take(grant: Grant) -> Row | None:
         return _change(cursor, now, statements.TAKE, parameters)
 
 
-def renew(space: str, name: str, capability_digest: bytes, ttl_ms: int | None) -> Row | None:
+def renew(space: str, name: str, capability_digest: bytes, ttl_ms: int | None, *, bound: bool = False) -> Row | None:
     parameters = {"space": space, "name": name, "capability_digest": capability_digest, "ttl_ms": ttl_ms}
     with _writing() as (cursor, now):
-        return _update(cursor, now, statements.RENEW, parameters)
+        return _update(cursor, now, statements.RENEW_BOUND if bound else statements.RENEW, parameters)
+
+
+def extend(space: str, name: str, group_id: str, capability_digest: bytes, ttl_ms: int) -> Row | None:
+    parameters = {"space": space, "name": name, "group_id": group_id, "capability_digest": capability_digest}
+    with _writing() as (cursor, now):
+        return _update(cursor, now, statements.EXTEND, parameters | {"ttl_ms": ttl_ms})
+
+
+def set_acl(space: str, name: str, acl: str | None, capability_digest: bytes | None) -> Row | None:
+    parameters = {"space": space, "name": name, "acl": acl, "capability_digest": capability_digest}
+    with _writing() as (cursor, now):
+        return _update(cursor, now, statements.SET_ACL, parameters)
+
+
+def form(space: str, key: str, charged_to: str, ttl_ms: int) -> Group:
+    with _writing() as (cursor, now):
+        rows = _every(cursor, statements.FORM, space=space, key=key, charged_to=charged_to, ttl_ms=ttl_ms, now=now)
+        return Group._make((*rows[0], now))
+
+
+def read_group(space: str, key: str) -> Group | None:
+    reading = clock.read()
+    with connection.cursor() as cursor:
+        cursor.execute(statements.READ_GROUP, {"space": space, "key": key})
+        row = cursor.fetchone()
+    return Group._make((*row[:-3], _now(Mark(*row[-3:]), reading))) if row else None
+
+
+def keep(space: str, key: str) -> Group | None:
+    with _writing() as (cursor, now):
+        rows = _every(cursor, statements.KEEP, space=space, key=key, now=now)
+        if not rows:
+            return None
+        group = Group._make((*rows[0], now))
+        cursor.execute(statements.EXTEND_BOUND, {"key": key, "now": now, "until": group.expires_at})
+        return group
+
+
+def dissolve(space: str, key: str, *, live: bool) -> Group | None:
+    with _writing() as (cursor, now):
+        rows = _every(cursor, statements.DISSOLVE, space=space, key=key, live=live, now=now)
+        if not rows:
+            return None
+        group = Group._make((*rows[0], now))
+        if group.ending == "released":
+            for (lease,) in _every(cursor, statements.END_BOUND, key=key, now=now):
+                _record(cursor, lease, "session_deleted")
+        return group
+
+
+def sweep_groups(batch: int) -> int:
+    with _writing() as (cursor, now):
+        return len(_every(cursor, statements.SWEEP_GROUPS, now=now, batch=batch))
+
+
+def forget_groups(idle_ms: int, batch: int) -> int:
+    with _writing() as (cursor, now):
+        return len(_every(cursor, statements.FORGET_GROUPS, now=now, idle_ms=idle_ms, batch=batch))
 
 
 def release(space: str, name: str, capability_digest: bytes, delayed: bool) -> Row | None:

@@ -1,0 +1,193 @@
+"""acquire: the one verb that many want at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from octostore.leases import groups, keyring, storage
+from octostore.leases.outcomes import (
+    AclDiffers,
+    AttemptDiffers,
+    AttemptOver,
+    Delayed,
+    Granted,
+    GroupOver,
+    GroupUnknown,
+    Held,
+    QuotaReached,
+    Refused,
+    Vacant,
+)
+from octostore.leases.readings import granted, milliseconds, same, state
+from octostore.leases.rows import ATTEMPT_MEMORY_MS, Grant, Row
+from octostore.leases.settling import settle_overdue
+from octostore.leases.signals import lease_changed
+from octostore.lib import secrets
+from octostore.lib.errors import Unavailable
+
+# A take that finds the name changed under it looks again. Each round lost means that another
+# caller won the name meanwhile, so a caller that loses this many may as well come back later.
+ROUNDS = 16
+
+Acquired = (
+    Granted
+    | Held
+    | Delayed
+    | AttemptDiffers
+    | AttemptOver
+    | Refused
+    | AclDiffers
+    | QuotaReached
+    | GroupUnknown
+    | GroupOver
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    """The group that acquires, and whether the lease ends with it."""
+
+    key: str
+    bound: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """Whom a name's acl knows the caller as, and the acl to leave with the name where it has none."""
+
+    entries: tuple[str, str]
+    acl: tuple[str, ...] | None = None
+
+
+def acquire(
+    space: str,
+    name: str,
+    *,
+    holder: str,
+    ttl: timedelta,
+    first_ttl: timedelta | None = None,
+    metadata: str | None = None,
+    group: Membership | None = None,
+    delay: timedelta = timedelta(0),
+    charged_to: str = "",
+    attempt: str | None = None,
+    access: Access | None = None,
+    quota: int | None = None,
+    form: Callable[[bytes], str] = secrets.encode,
+    charge: Callable[[], None] | None = None,
+    admit: Callable[[], None] | None = None,
+) -> Acquired:
+    """Hold `name` for `ttl` (until the first renewal: for `first_ttl`, if given), or learn why not.
+
+    `attempt` is a secret of the caller that makes retries safe: while its term lives, the same
+    attempt with the same content gets the same term and capability. A group that acquires what it
+    holds gets it again, the deadline only growing. `form` writes the capability's 32 bytes. Both
+    hooks may raise: `charge` is asked once, unless the attempt is known; `admit` when the name looks
+    free. A loser writes nothing.
+    """
+    nonce = secrets.mint(secrets.NONCE_BYTES)
+    key = keyring.current()
+    capability = keyring.capability(key.id, nonce, space, name, form)
+    ttl_ms, delay_ms = milliseconds(ttl), milliseconds(delay)
+    group_id, bound = (group.key, group.bound) if group else (None, False)
+    entries = [acl_text([entry]) for entry in access.entries] if access else [None, None]
+    grant = Grant(
+        space=space,
+        name=name,
+        holder=holder,
+        metadata=metadata,
+        group_id=group_id,
+        bound=bound,
+        charged_to=charged_to,
+        ttl_ms=ttl_ms,
+        first_ms=milliseconds(first_ttl or ttl),
+        delay_ms=delay_ms,
+        nonce=nonce,
+        key_id=key.id,
+        capability_digest=keyring.digest(capability),
+        attempt_digest=secrets.digest("attempt", space, name, attempt) if attempt is not None else None,
+        content_digest=secrets.digest(
+            "content", holder, str(ttl_ms), repr(metadata), repr(group_id), str(delay_ms), *(["bound"] if bound else [])
+        ),
+        acl=acl_text(access.acl) if access and access.acl else None,
+        principal=entries[0],
+        principal_name=entries[1],
+        quota=quota,
+    )
+    for _ in range(ROUNDS):
+        if group_id is not None and isinstance(gone := groups.inspect(space, group_id), GroupUnknown | GroupOver):
+            return gone
+        row = storage.run(lambda transitions: transitions.read(space, name))
+        if row and same(row.nonce, nonce):
+            # The reply to our own take was lost on the way from the database.
+            if row.is_live:
+                return granted(row, capability)
+            break
+        if row and row.is_overdue and same(row.attempt_digest, grant.attempt_digest):
+            # About to be told that its term is over, so it must be over: see `_not_current` of the engine.
+            settle_overdue(space, name)
+            continue
+        outcome = _known(row, grant, form) if row else None
+        if outcome:
+            return outcome
+        if charge:
+            charge()
+            charge = None
+        if row and row.is_live and group_id is not None and row.group_id == group_id:
+            if extended := _extend(row, grant, form):
+                return extended
+            continue
+        if row and not isinstance(present := state(row), Vacant):
+            return present
+        if admit:
+            admit()
+        if not row:
+            storage.run(lambda transitions: transitions.found(space, name))
+        taken = storage.run(lambda transitions: transitions.take(grant))
+        if taken:
+            lease_changed.send(sender=None, space=space, name=name)
+            return granted(taken, capability)
+        if quota is not None and sum(storage.run(lambda transitions: transitions.count(space)).values()) >= quota:
+            return QuotaReached()
+    raise Unavailable("The name changes hands faster than this request could follow")
+
+
+def acl_text(entries: tuple[str, ...] | list[str]) -> str:
+    """An acl as its row keeps it: each entry a line of its own within newlines, in order."""
+    return "\n" + "".join(f"{entry}\n" for entry in sorted(set(entries)))
+
+
+def _known(row: Row, grant: Grant, form: Callable[[bytes], str]) -> Acquired | None:
+    """What the row already says to this caller: a known attempt, or an acl; None when nothing."""
+    if grant.attempt_digest is not None and same(row.attempt_digest, grant.attempt_digest):
+        if not row.is_live and row.left_at > row.now - ATTEMPT_MEMORY_MS:
+            return AttemptOver(term=row.term)
+        if row.is_live and not same(row.content_digest, grant.content_digest):
+            return AttemptDiffers(term=row.term)
+        if row.is_live:
+            return granted(row, _capability(row, grant, form), replayed=True)
+    if row.acl is not None:
+        if not any(entry is not None and entry in row.acl for entry in (grant.principal, grant.principal_name)):
+            return Refused()
+        if grant.acl is not None and grant.acl != row.acl:
+            return AclDiffers()
+    return None
+
+
+def _extend(row: Row, grant: Grant, form: Callable[[bytes], str]) -> Granted | None:
+    capability = _capability(row, grant, form)
+    extended = storage.run(
+        lambda transitions: transitions.extend(
+            grant.space, grant.name, grant.group_id, keyring.digest(capability), grant.ttl_ms
+        )
+    )
+    if not extended:
+        return None
+    lease_changed.send(sender=None, space=grant.space, name=grant.name)
+    return granted(extended, capability)
+
+
+def _capability(row: Row, grant: Grant, form: Callable[[bytes], str]) -> str:
+    return keyring.capability(row.key_id, bytes(row.nonce or b""), grant.space, grant.name, form)
