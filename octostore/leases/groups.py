@@ -28,11 +28,10 @@ def inspect(space: str, key: str) -> Alive | GroupOver | GroupUnknown:
     if group is None:
         return GroupUnknown()
     if group.ended_at is None and not group.is_live:
-        if storage.run(lambda transitions: transitions.dissolve(space, key, live=False)):
-            return GroupOver()
-        # A keepalive was faster.
+        # Under its lock: a keepalive may have been faster.
+        storage.run(lambda transitions: transitions.dissolve(space, key, live=False))
         return inspect(space, key)
-    return _alive(group) if group.is_live else GroupOver()
+    return _alive(group) if group.ended_at is None else GroupOver(key=key, ended_at=group.ended_at)
 
 
 def keep(space: str, key: str) -> Alive | GroupOver | GroupUnknown:

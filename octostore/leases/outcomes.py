@@ -19,6 +19,8 @@ class Hold:
     metadata: str | None
     group_id: str | None
     ttl: timedelta
+    # How long nobody may acquire after it expires.
+    delay: timedelta
     began_at: int
     expires_at: int
     renewals: int
@@ -126,9 +128,12 @@ class GroupUnknown:
     """The space has no such group."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupOver:
-    """The group has ended, and stays so."""
+    """The group has ended, and stays so; the instant in milliseconds since 1970."""
+
+    key: str
+    ended_at: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

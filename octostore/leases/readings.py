@@ -43,6 +43,7 @@ def hold(row: Row) -> Hold:
         metadata=row.metadata,
         group_id=row.group_id,
         ttl=length(row.ttl_ms),
+        delay=length(row.delay_ms),
         began_at=row.began_at,
         expires_at=row.expires_at,
         renewals=row.renewals,

@@ -17,6 +17,10 @@ def read(space: str, name: str) -> Row | None:
     return _row(statements.READ, space=space, name=name)
 
 
+def now() -> int:
+    return int(_execute(f"SELECT {statements.NOW}", {})[0][0])
+
+
 def found(space: str, name: str) -> None:
     _execute(statements.FOUND, {"space": space, "name": name}, rows=False)
 

@@ -24,6 +24,13 @@ def read(space: str, name: str) -> Row | None:
     return Row._make((*row[:-3], _now(Mark(*row[-3:]), reading))) if row else None
 
 
+def now() -> int:
+    reading = clock.read()
+    with connection.cursor() as cursor:
+        cursor.execute(READ_CLOCK)
+        return _now(Mark(*cursor.fetchone() or (0, 0, "")), reading)
+
+
 def found(space: str, name: str) -> None:
     with _writing() as (cursor, now):
         cursor.execute(statements.FOUND, {"space": space, "name": name, "now": now})
