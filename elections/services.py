@@ -27,6 +27,10 @@ SPACE = "elections"
 capacity = Capacity(SPACE)
 
 
+class GaveWay(Exception):
+    """The room is free, and others have waited for it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermStatus:
     """Where one term stands among the terms of its room."""
@@ -58,15 +62,22 @@ def campaign(
     charged_to: str,
     received_at: float,
     waited: bool = False,
+    gives_way: bool = False,
 ) -> Granted | Held:
     """Lead the room for `ttl`, or learn who does.
 
     One that `waited` was charged when it came, and leads for a short first term: should it have gone,
-    the next one need not wait long.
+    the next one need not wait long. One that `gives_way` learns of its own earlier win and of who
+    leads, but raises GaveWay where it would win.
     Raises RateLimited, CapacityExceeded; Conflict for an attempt that says something else than
     before or whose term is over; Unavailable also when so much of the TTL was spent on the way
     that the win would be worth little: the term is given back then.
     """
+
+    def admit() -> None:
+        if gives_way:
+            raise GaveWay
+        capacity.admit(election_id, charged_to)
 
     if attempt is None and not waited:
         # Nothing to be looked up first, as it is for a retry.
@@ -83,7 +94,7 @@ def campaign(
         charged_to=charged_to,
         attempt=attempt,
         charge=None if attempt is None or waited else lambda: charge(client),
-        admit=lambda: capacity.admit(election_id, charged_to),
+        admit=admit,
     )
     match outcome:
         case Granted(replayed=False) if outcome.remaining - _since(began_at) < first_ttl / 2:

@@ -73,13 +73,16 @@ def campaign(election_id: str, body: Body, caller: Caller, *, attempt: str | Non
         return outcome
     if isinstance(outcome, Granted):
         count("replayed" if outcome.replayed else "won")
-        undo = partial(
-            services.give_back, election_id=room, capability=outcome.capability, charged_to=caller.charged_to
-        )
+        undo = None
+        if caller.turn and attempt is None:
+            # What an attempt won, the caller may have been told already when it asked again.
+            undo = partial(
+                services.give_back, election_id=room, capability=outcome.capability, charged_to=caller.charged_to
+            )
         return Reply(
             shape=answers.granted(room, outcome, waited=waited),
             headers=REPLAYED if outcome.replayed else {},
-            undo=undo if caller.turn else None,
+            undo=undo,
         )
     count("lost")
     return Reply(shape=answers.follower(room, outcome))

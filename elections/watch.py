@@ -11,10 +11,10 @@ from elections import answers, shapes
 from elections.services import SPACE
 from octostore.leases.models import LeaseEvent
 from octostore.leases.outcomes import Held, Revision
-from octostore.leases.watching import Look, look
+from octostore.leases.watching import Look, State, look
 from octostore.live import sse
 from octostore.live.seats import seats
-from octostore.live.tickets import State, WatchTicket
+from octostore.live.tickets import WatchTicket
 
 
 class StateFrame(Struct, kw_only=True):

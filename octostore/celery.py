@@ -79,7 +79,11 @@ def refuse_unready_database(**_: Any) -> None:
         sys.exit(f"OctoStore cannot start: {error}")
 
 
-@signals.beat_embedded_init.connect
-def end_with_worker(**_: Any) -> None:
+@signals.worker_init.connect
+def tie_scheduler_to_worker(**_: Any) -> None:
     """The scheduler of `-B` is a process of its own, which a killed worker would leave behind."""
-    die_with(os.getppid())
+    worker = os.getpid()
+
+    @signals.beat_embedded_init.connect(weak=False)
+    def end_with_worker(**_: Any) -> None:
+        die_with(worker)

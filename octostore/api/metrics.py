@@ -16,6 +16,7 @@ from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, g
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from octostore.api.request_id import route_of
+from octostore.live.tickets import is_parked
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_LATEST
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -31,7 +32,10 @@ outcomes = Counter("octostore_lease_outcomes", "What attempts at leases came to.
 
 
 class MetricsMiddleware:
-    """Counts and times every request, static files and refusals too."""
+    """Counts and times every request, static files and refusals too.
+
+    A request that was parked is counted once, when it is answered; what it waited is no time to answer.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -39,6 +43,8 @@ class MetricsMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         began = time.perf_counter()
         response = self.get_response(request)
+        if is_parked(response):
+            return response
         method = request.method if request.method in METHODS else "other"
         route = route_of(request)
         durations.labels(method, route).observe(time.perf_counter() - began)

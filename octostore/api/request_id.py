@@ -10,15 +10,20 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from octostore.lib.ids import mint_request_id
+from octostore.live.tickets import is_parked
 
 HEADER = "X-Request-Id"
+KEY = "octostore.request_id"
 UNMATCHED = "unmatched"
 
 log = structlog.get_logger("octostore.access")
 
 
 class RequestIdMiddleware:
-    """The outermost middleware, so that preflights, static files and refusals carry the id too."""
+    """The outermost middleware, so that preflights, static files and refusals carry the id too.
+
+    A request that is parked leaves its line when it is answered.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -29,6 +34,8 @@ class RequestIdMiddleware:
         with structlog.contextvars.bound_contextvars(request_id=identifier):
             response = self.get_response(request)
             response[HEADER] = identifier
+            if is_parked(response):
+                return response
             log.info(
                 "request",
                 method=request.method,
@@ -41,9 +48,10 @@ class RequestIdMiddleware:
 
 def request_id_of(request: HttpRequest) -> str:
     """The request's id, made on the first call. What the client sends as one is never believed."""
-    identifier: str | None = getattr(request, "request_id", None)
+    # Kept where a request finds it again that was parked and enters once more.
+    identifier: str | None = request.META.get(KEY)
     if identifier is None:
-        identifier = request.request_id = mint_request_id()  # type: ignore[attr-defined]
+        identifier = request.META[KEY] = mint_request_id()
     return identifier
 
 

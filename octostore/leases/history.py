@@ -18,7 +18,7 @@ def terms(space: str, name: str, *, limit: int) -> list[Past]:
         return []
     # A term has at most two events: its beginning and its end.
     newest = LeaseEvent.objects.filter(lease_id=row.id).order_by("-incarnation", "-n")[: 2 * limit]
-    recorded: list[LeaseEvent] = storage.run(lambda _: list(newest))
+    recorded = storage.read(newest)
     ends = {event.term: event for event in recorded if event.kind != LeaseEvent.Kind.ACQUIRED}
     begins = [event for event in recorded if event.kind == LeaseEvent.Kind.ACQUIRED][:limit]
     return [_past(begin, ends.get(begin.term), row) for begin in begins]

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection
+from django.db.models import Model, QuerySet
 
 from octostore.leases.postgresql import transitions as postgresql
 from octostore.leases.postgresql.base import was_lost
@@ -14,6 +15,7 @@ from octostore.leases.sqlite import transitions as sqlite
 from octostore.lib.errors import Unavailable
 
 Result = TypeVar("Result")
+Recorded = TypeVar("Recorded", bound=Model)
 
 
 def run(transition: Callable[[ModuleType], Result]) -> Result:
@@ -36,6 +38,12 @@ def run(transition: Callable[[ModuleType], Result]) -> Result:
         return _once(transition, transitions)
     except (OperationalError, InterfaceError, InternalError) as error:
         raise Unavailable from error
+
+
+def read(query: QuerySet[Recorded]) -> list[Recorded]:
+    """The rows of a query, within the bounded wait. Raises Unavailable as `run` does."""
+    rows: list[Recorded] = run(lambda transitions: transitions.evaluate(query.all()))
+    return rows
 
 
 def _once(transition: Callable[[ModuleType], Result], transitions: ModuleType) -> Result:

@@ -4,17 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 from octostore.leases import engine, storage
-from octostore.leases.models import Lease, LeaseEvent
+from octostore.leases.models import LeaseEvent
 from octostore.leases.outcomes import Delayed, Held, Revision, Vacant
+
+State = Held | Delayed | Vacant
+
+NOTHING = Revision(incarnation=0, n=0)
+
+
+class Position(NamedTuple):
+    """How far a name has come: its counted events, and the deadline of the term that lives.
+
+    A renewal moves the deadline and nothing else.
+    """
+
+    revision: Revision
+    # In milliseconds since 1970; None while nobody holds the name.
+    expires_at: int | None
+
+    @classmethod
+    def of(cls, state: State) -> Self:
+        return cls(state.revision, state.hold.expires_at if isinstance(state, Held) else None)
+
+    @classmethod
+    def after(cls, event: LeaseEvent) -> Self:
+        revision = Revision(incarnation=event.incarnation, n=event.n)
+        return cls(revision, event.expires_at if event.kind == LeaseEvent.Kind.ACQUIRED else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """One reading of a name: every event from the asked revision up to `state.revision`, in order."""
 
-    state: Held | Delayed | Vacant
+    state: State
     events: list[LeaseEvent]
     # The asked revision is none of this name's: of another incarnation, ahead of it, or so old that
     # its successors are gone. Then there are no events and the state stands for all of them.
@@ -28,18 +53,20 @@ def look(space: str, name: str, since: Revision | None) -> Look:
     if since is None or since == now:
         return Look(state=state, events=[], reset=False)
     # Who has seen the name before its first event goes on from there.
-    if since != Revision(incarnation=0, n=0) and (since.incarnation != now.incarnation or since.n > now.n):
+    if since != NOTHING and (since.incarnation != now.incarnation or since.n > now.n):
         return Look(state=state, events=[], reset=True)
-    rows = LeaseEvent.objects.filter(
-        lease__space=space, lease__name=name, incarnation=now.incarnation, n__gt=since.n, n__lte=now.n
-    ).order_by("n")
-    events: list[LeaseEvent] = storage.run(lambda _: list(rows))
+    events = storage.read(
+        LeaseEvent.objects.filter(
+            lease__space=space, lease__name=name, incarnation=now.incarnation, n__gt=since.n, n__lte=now.n
+        ).order_by("n")
+    )
     complete = [event.n for event in events] == list(range(since.n + 1, now.n + 1))
     return Look(state=state, events=events if complete else [], reset=not complete)
 
 
-def revisions(space: str, names: Collection[str]) -> dict[str, Revision]:
-    """How far each of many names has been counted, in one query; names without a row are left out."""
-    rows = Lease.objects.filter(space=space, name__in=names).values_list("name", "incarnation", "events")
-    found: list[tuple[str, int, int]] = storage.run(lambda _: list(rows))
-    return {name: Revision(incarnation=incarnation, n=n) for name, incarnation, n in found}
+def positions(space: str, names: Collection[str]) -> dict[str, Position]:
+    """How far each of `names` has come, asked for all of them at once and without marking anything."""
+    found = dict.fromkeys(names, Position(NOTHING, None))
+    for name, incarnation, n, expires_at in storage.run(lambda transitions: transitions.positions(space, [*names])):
+        found[name] = Position(Revision(incarnation=incarnation, n=n), expires_at)
+    return found

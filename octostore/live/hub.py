@@ -1,22 +1,24 @@
 """All streams and waits of this process: hints come in, topics wake, the truth is read.
 
-One hub for each process that serves them. Everything but `hear` and `is_awaited` belongs to its event loop.
+One hub for each process that serves them. Everything but `hear`, `is_running` and `is_awaited`
+belongs to its event loop.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any
 
 import structlog
 from django.conf import settings
+from django.db import DatabaseError
 
 from octostore.leases.signals import lease_changed
-from octostore.leases.watching import revisions
+from octostore.leases.watching import Position, State, positions
 from octostore.lib.errors import Unavailable
 from octostore.live import sse
 from octostore.live.hints import Hints, Name
@@ -36,26 +38,28 @@ class Hub:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._on_thread: OnThread | None = None
         self._hints = Hints(settings.REDIS_URL, self.hear)
-        self._ticking: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self.stopping = asyncio.Event()
 
     def start(self, on_thread: OnThread) -> None:
-        """Begin, on the running loop; `on_thread` runs a function on a thread kept for looking."""
+        """Begin, on the running loop."""
         self._loop = asyncio.get_running_loop()
         self._on_thread = on_thread
+        self.stopping = asyncio.Event()
+        # Two tasks: a storage that hangs must not silence the streams.
+        self._tasks = [self._loop.create_task(work()) for work in (self._keep_alive, self._reconcile)]
         self._hints.start()
-        self._ticking = self._loop.create_task(self._tick())
         lease_changed.connect(self._changed)
 
     def stop(self) -> None:
-        """Say farewell to every stream and end every wait."""
-        if self._loop is None or self.stopping.is_set():
+        """Say farewell to every stream and end every wait; again is harmless."""
+        if not self.is_running:
             return
         self.stopping.set()
         lease_changed.disconnect(self._changed)
         self._hints.stop()
-        if self._ticking:
-            self._ticking.cancel()
+        for task in self._tasks:
+            task.cancel()
         for topic in self._topics.values():
             for stream in topic.streams:
                 stream.end(sse.bye("shutdown"))
@@ -74,48 +78,52 @@ class Hub:
         return self._loop is not None and not self.stopping.is_set()
 
     def is_awaited(self, name: Name) -> bool:
-        """Whether requests are queued here for `name`; from any thread."""
+        """Whether requests are queued here for `name`."""
         topic = self._topics.get(name)
         return topic is not None and bool(topic.waiters)
 
     @contextmanager
-    def stream(self, ticket: WatchTicket) -> Iterator[Stream]:
-        """A place among the streams of the ticket's name."""
-        topic = self._topic(ticket.name)
-        stream = Stream(ticket)
-        topic.streams.add(stream)
-        # What changed between the view's reading and this line woke nobody.
-        topic.wake()
-        if self.stopping.is_set():
-            stream.end(sse.bye("shutdown"))
-        try:
-            yield stream
-        finally:
-            topic.streams.discard(stream)
-            self._leave(topic)
+    def stream(self, ticket: WatchTicket, cut: Callable[[], None]) -> Iterator[Stream]:
+        """A place among the streams of the ticket's name; `cut` closes the connection of one that lags."""
+        stream = Stream(ticket, cut)
+        with self._topic(ticket.name) as topic:
+            topic.streams.add(stream)
+            # What changed between the view's reading and this line woke nobody.
+            topic.refresh()
+            if self.stopping.is_set():
+                stream.end(sse.bye("shutdown"))
+            try:
+                yield stream
+            finally:
+                topic.streams.discard(stream)
 
     @contextmanager
     def queue(self, ticket: WaitTicket) -> Iterator[Waiter]:
-        """A place at the end of the queue for the ticket's name."""
-        topic = self._topic(ticket.name)
-        waiter = Waiter()
-        topic.waiters.append(waiter)
-        self.expect(ticket)
-        if topic.waiters[0] is waiter:
-            waiter.turn.set()
-        try:
-            yield waiter
-        finally:
-            topic.waiters.remove(waiter)
-            # It may have been woken and not have tried; whoever is first now does.
-            topic.wake()
-            self._leave(topic)
+        """A place in the queue for the ticket's name; who is first there tries at once."""
+        waiter = Waiter(ticket.since)
+        with self._topic(ticket.name) as topic:
+            topic.join(waiter)
+            try:
+                yield waiter
+            finally:
+                topic.leave(waiter)
 
-    def expect(self, ticket: WaitTicket) -> None:
-        """Look at the ticket's name again when its lease is over."""
-        topic = self._topic(ticket.name)
-        topic.revision = ticket.revision
-        topic.expect(ticket.remaining)
+    def tried(self, name: Name, state: State | None) -> None:
+        """The first in the queue for `name` waits on after reading `state`, or nothing: wake it when it should try."""
+        self._topics[name].observe(state)
+
+    @contextmanager
+    def _topic(self, name: Name) -> Iterator[Topic]:
+        assert self._on_thread is not None, "the hub was not started"
+        topic = self._topics.get(name)
+        if topic is None:
+            topic = self._topics[name] = Topic(name, self._on_thread)
+        try:
+            yield topic
+        finally:
+            if topic.is_idle and self._topics.get(name) is topic:
+                topic.close()
+                del self._topics[name]
 
     def _changed(self, space: str, name: str, **_: Any) -> None:
         self._hints.tell((space, name))
@@ -126,46 +134,34 @@ class Hub:
             if topic := self._topics.get(name):
                 topic.wake()
 
-    def _topic(self, name: Name) -> Topic:
-        if name not in self._topics:
-            assert self._on_thread is not None, "the hub was not started"
-            self._topics[name] = Topic(name, self._on_thread)
-        return self._topics[name]
-
-    def _leave(self, topic: Topic) -> None:
-        if topic.is_idle and self._topics.get(topic.name) is topic:
-            topic.close()
-            del self._topics[topic.name]
-
-    async def _tick(self) -> None:
+    async def _keep_alive(self) -> None:
+        """Speak on streams that were silent for long, and end those that have lived long enough."""
         while True:
             await asyncio.sleep(TICK_SECONDS)
-            self._keep_alive()
-            try:
-                await self._reconcile()
-            except Unavailable as error:
-                log.info("watches_wait_for_storage", cause=error.details)
-
-    def _keep_alive(self) -> None:
-        now = monotonic()
-        for topic in list(self._topics.values()):
-            for stream in list(topic.streams):
-                if now - stream.born_at >= settings.STREAM_SECONDS:
-                    stream.end(sse.bye("max_age"))
-                elif now - stream.fed_at >= KEEPALIVE_SECONDS:
-                    stream.feed(sse.KEEPALIVE)
+            now = monotonic()
+            for topic in self._topics.values():
+                for stream in topic.streams:
+                    if now - stream.born_at >= settings.STREAM_SECONDS:
+                        stream.end(sse.bye("max_age"))
+                    elif now - stream.fed_at >= KEEPALIVE_SECONDS:
+                        stream.feed(sse.KEEPALIVE)
 
     async def _reconcile(self) -> None:
-        """Wake the topics whose rows have moved on without a hint, asking for all of a space at once."""
+        """Find what no hint told of, asking for all names of a space at once."""
         assert self._on_thread is not None
-        by_space: dict[str, list[str]] = defaultdict(list)
-        for space, name in self._topics:
-            by_space[space].append(name)
-        for space, names in by_space.items():
-            for name, revision in (await self._on_thread(revisions, space, names)).items():
-                topic = self._topics.get((space, name))
-                if topic and topic.revision != revision:
-                    topic.wake()
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            by_space: dict[str, list[str]] = defaultdict(list)
+            for space, name in self._topics:
+                by_space[space].append(name)
+            try:
+                for space, names in by_space.items():
+                    found: dict[str, Position] = await self._on_thread(positions, space, names)
+                    for name, position in found.items():
+                        if topic := self._topics.get((space, name)):
+                            topic.compare(position)
+            except (Unavailable, DatabaseError) as error:
+                log.info("watches_wait_for_storage", cause=type(error).__name__)
 
 
 hub = Hub()

@@ -4,49 +4,39 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from time import monotonic
-from typing import NamedTuple, Self
 
-from octostore.leases.outcomes import Held, Revision
+from octostore.leases.watching import Position
 from octostore.live import sse
-from octostore.live.tickets import State, WatchTicket
+from octostore.live.tickets import WatchTicket
 
 # A reader further behind than this is cut; it resumes by its last id.
 FRAMES_MAX = 64
 
 
-class Told(NamedTuple):
-    """What a reader knows. A renewal moves the deadline and nothing else."""
-
-    revision: Revision
-    expires_at: int | None
-
-    @classmethod
-    def by(cls, state: State) -> Self:
-        return cls(state.revision, state.hold.expires_at if isinstance(state, Held) else None)
-
-
 class Stream:
-    """Belongs to the event loop."""
+    """Belongs to the event loop. `cut` closes its connection at once, whatever was not sent yet."""
 
-    __slots__ = ("_frames", "_something", "born_at", "ended", "fed_at", "ticket", "told")
+    __slots__ = ("_cut", "_frames", "_something", "born_at", "encoder", "fed_at", "is_over", "told")
 
-    def __init__(self, ticket: WatchTicket) -> None:
-        self.ticket = ticket
-        self.told = Told.by(ticket.state)
+    def __init__(self, ticket: WatchTicket, cut: Callable[[], None]) -> None:
+        self.encoder = ticket.encoder
+        # What its reader knows once it has read what is queued.
+        self.told = Position.of(ticket.state)
         self.born_at = self.fed_at = monotonic()
-        self.ended = False
-        self._frames: deque[bytes] = deque([sse.opening(ticket.opening)])
+        self.is_over = False
+        self._cut = cut
+        self._frames = deque([sse.opening(ticket.opening)])
         self._something = asyncio.Event()
         self._something.set()
-        ticket.opening = b""
 
     def feed(self, frame: bytes) -> None:
-        if self.ended:
+        if self.is_over:
             return
         if len(self._frames) >= FRAMES_MAX:
-            self._frames.clear()
             self.end()
+            self._cut()
             return
         self._frames.append(frame)
         self.fed_at = monotonic()
@@ -54,19 +44,16 @@ class Stream:
 
     def end(self, farewell: bytes = b"") -> None:
         """Let the connection send what is queued, then the farewell, then close."""
-        if farewell:
+        if not self.is_over:
+            self.is_over = True
             self._frames.append(farewell)
-        self.ended = True
-        self._something.set()
+            self._something.set()
 
-    async def take(self) -> bytes | None:
-        """All that is queued, as one piece; None when the stream is over."""
+    async def take(self) -> bytes:
+        """All that is queued, as one piece; nothing when the stream is over."""
         await self._something.wait()
-        self._something.clear()
-        if self._frames:
-            piece = b"".join(self._frames)
-            self._frames.clear()
-            if self.ended:
-                self._something.set()
-            return piece
-        return None
+        piece = b"".join(self._frames)
+        self._frames.clear()
+        if not self.is_over:
+            self._something.clear()
+        return piece

@@ -9,16 +9,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Protocol
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 
 from octostore.leases.models import LeaseEvent
-from octostore.leases.outcomes import Delayed, Held, Revision, Vacant
+from octostore.leases.watching import State
 from octostore.live.hints import Name
-
-State = Held | Delayed | Vacant
 
 # Never compressed, never buffered, never stored: proxies hold streams back otherwise.
 STREAM_HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
@@ -44,7 +42,7 @@ class Encoder(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class WatchTicket:
-    """A stream to open: what it begins with has been read, and `position` is how far that went."""
+    """A stream to open: `opening` are the frames it begins with, which tell of everything up to `state`."""
 
     name: Name
     encoder: Encoder
@@ -52,32 +50,32 @@ class WatchTicket:
     state: State
     give_back: Callable[[], None]
 
-    @property
-    def position(self) -> Revision:
-        return self.state.revision
-
 
 @dataclass(slots=True, kw_only=True)
 class WaitTicket:
-    """A request to park until `name` may be free, at most until `until` (monotonic seconds)."""
+    """A request to park until `name` may be free; instants are monotonic seconds of this process."""
 
     name: Name
+    # When it came: its place in the queue.
+    since: float
     until: float
-    # Of the present hold; after it the name is free unless it was renewed.
-    remaining: timedelta
-    revision: Revision
+    # What the last try read; None where nothing could be read, or where others come first.
+    state: State | None
     give_back: Callable[[], None]
 
 
 class TicketResponse(HttpResponse):
-    """An answer that is not one yet."""
+    """An answer that is not one yet; who serves the ticket takes it, and gives its seat back."""
 
     def __init__(self, ticket: WatchTicket | WaitTicket) -> None:
         super().__init__(content_type="text/event-stream", headers=STREAM_HEADERS)
         self._ticket: WatchTicket | WaitTicket | None = ticket
 
+    @property
+    def ticket(self) -> WatchTicket | WaitTicket | None:
+        return self._ticket
+
     def take(self) -> WatchTicket | WaitTicket | None:
-        """The ticket, for the one who will serve it and give its seat back."""
         ticket, self._ticket = self._ticket, None
         return ticket
 
@@ -86,3 +84,8 @@ class TicketResponse(HttpResponse):
         super().close()
         if ticket := self.take():
             ticket.give_back()
+
+
+def is_parked(response: HttpResponseBase) -> bool:
+    """Whether the request will enter again, so that its answer is still to come."""
+    return isinstance(response, TicketResponse) and isinstance(response.ticket, WaitTicket)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict, deque
+from bisect import insort
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from operator import attrgetter
 from typing import Any
 
 import structlog
 
-from octostore.leases.outcomes import Held, Revision
-from octostore.leases.watching import Look, look
+from octostore.leases.outcomes import Vacant
+from octostore.leases.watching import Look, Position, State, look
 from octostore.lib.errors import Unavailable
 from octostore.live.hints import Name
-from octostore.live.streams import Stream, Told
+from octostore.live.streams import Stream
 
 # The timer only wakes; a little late it finds the deadline passed, a little early it would look twice.
 LATE_SECONDS = 0.002
@@ -22,32 +23,35 @@ AGAIN_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
 
+# Runs a function on a thread kept for looking; raises what it raises, and Unavailable where no thread was free.
 OnThread = Callable[..., Awaitable[Any]]
 
 
 class Waiter:
-    """One parked request; `turn` is set when it should try."""
+    """One parked request that came at `since`; `turn` is set when it should try."""
 
-    __slots__ = ("turn",)
+    __slots__ = ("since", "turn")
 
-    def __init__(self) -> None:
+    def __init__(self, since: float) -> None:
+        self.since = since
         self.turn = asyncio.Event()
 
 
 class Topic:
     """Belongs to the event loop, which is its only lock.
 
-    However many streams there are, a change is read once and its frames are encoded once; only the
-    first of the waiters tries.
+    However many streams there are, a change is read once and its frames are encoded once; of the
+    waiters only the first tries.
     """
 
     def __init__(self, name: Name, on_thread: OnThread) -> None:
         self.name = name
         self.streams: set[Stream] = set()
-        self.waiters: deque[Waiter] = deque()
-        # As last read here; what differs from it in the row is news.
-        self.revision: Revision | None = None
+        # In the order in which their requests came.
+        self.waiters: list[Waiter] = []
         self._on_thread = on_thread
+        # As last read here.
+        self._position: Position | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._stale = False
         self._reading: asyncio.Task[None] | None = None
@@ -58,24 +62,55 @@ class Topic:
 
     def wake(self) -> None:
         """Something may have changed: let the first waiter try, and tell the streams what the row says."""
-        if self.waiters:
-            self.waiters[0].turn.set()
+        self._call_first()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Tell the streams what the row says."""
         if self.streams:
             self._stale = True
             if self._reading is None:
                 self._reading = asyncio.get_running_loop().create_task(self._read())
 
-    def expect(self, remaining: timedelta) -> None:
-        """Look again when a lease that has this much left is over."""
-        self._wake_in(remaining.total_seconds() + LATE_SECONDS)
+    def join(self, waiter: Waiter) -> None:
+        """Put `waiter` where it belongs in the queue."""
+        insort(self.waiters, waiter, key=attrgetter("since"))
+        if self.waiters[0] is waiter:
+            waiter.turn.set()
+
+    def leave(self, waiter: Waiter) -> None:
+        """Take `waiter` out of the queue; whoever is first then tries, for it may not have."""
+        was_first = self.waiters[0] is waiter
+        self.waiters.remove(waiter)
+        if was_first:
+            self._call_first()
+
+    def observe(self, state: State | None) -> None:
+        """Remember what was read, and look again when the lease it told of is over; soon, where nothing was read."""
+        if state is None:
+            self._wake_in(AGAIN_SECONDS)
+            return
+        self._position = Position.of(state)
+        if not isinstance(state, Vacant):
+            self._wake_in(state.remaining.total_seconds() + LATE_SECONDS)
+
+    def compare(self, position: Position) -> None:
+        """Look again where the row has come further than was read here."""
+        if position != self._position:
+            self.wake()
 
     def close(self) -> None:
         if self._timer:
             self._timer.cancel()
 
+    def _call_first(self) -> None:
+        if self.waiters:
+            self.waiters[0].turn.set()
+
     def _wake_in(self, seconds: float) -> None:
         self.close()
-        self._timer = asyncio.get_running_loop().call_later(seconds, self.wake)
+        if not self.is_idle:
+            self._timer = asyncio.get_running_loop().call_later(seconds, self.wake)
 
     async def _read(self) -> None:
         try:
@@ -84,7 +119,7 @@ class Topic:
                 await self._tell()
         except Unavailable as error:
             log.info("watch_waits_for_storage", cause=error.details)
-            self._wake_in(AGAIN_SECONDS)
+            self.observe(None)
         finally:
             self._reading = None
 
@@ -93,25 +128,28 @@ class Topic:
 
         Nearly always all know the same; who has just come may be behind or ahead of the others.
         """
-        groups: dict[Told, list[Stream]] = defaultdict(list)
+        alike: dict[Position, list[Stream]] = defaultdict(list)
         for stream in self.streams:
-            groups[stream.told].append(stream)
-        for told, members in groups.items():
+            alike[stream.told].append(stream)
+        for told, streams in alike.items():
             seen: Look = await self._on_thread(look, *self.name, told.revision)
-            frames = _frames(seen, members[0], told)
-            for stream in members:
-                stream.told = Told.by(seen.state)
+            self.observe(seen.state)
+            position = Position.of(seen.state)
+            frames = _frames(seen, streams[0], told)
+            for stream in streams:
+                stream.told = position
                 for frame in frames:
                     stream.feed(frame)
-            self.revision = seen.state.revision
-            if isinstance(seen.state, Held):
-                self.expect(seen.state.remaining)
 
 
-def _frames(seen: Look, stream: Stream, told: Told) -> list[bytes]:
-    encoder = stream.ticket.encoder
+def _frames(seen: Look, stream: Stream, told: Position) -> list[bytes]:
+    encoder = stream.encoder
     if seen.reset:
         return [encoder.state(seen.state, kind="reset", with_id=True)]
+    frames = [encoder.event(event) for event in seen.events]
     if seen.events:
-        return [encoder.event(event) for event in seen.events]
-    return [] if told == Told.by(seen.state) else [encoder.state(seen.state, with_id=False)]
+        told = Position.after(seen.events[-1])
+    if told != Position.of(seen.state):
+        # A renewal, perhaps of the very term that the last event began.
+        frames.append(encoder.state(seen.state, with_id=False))
+    return frames

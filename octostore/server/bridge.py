@@ -7,7 +7,7 @@ Every answer is made by the WSGI application, the refusals too: it finds them in
 from __future__ import annotations
 
 import asyncio
-import io
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,10 +16,11 @@ from wsgiref.types import WSGIApplication
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
 
+from octostore.lib.errors import Unavailable
 from octostore.live.hub import hub
 from octostore.live.tickets import TicketResponse, Turn, WaitTicket, WatchTicket
 from octostore.server.body import BodyTimeout, BodyTooLarge, ClientGone, discard_body, read_body
-from octostore.server.environ import build_environ
+from octostore.server.environ import build_environ, refused, with_body
 from octostore.server.lanes import Lane, Overloaded
 from octostore.server.parking import serve_stream, serve_wait
 from octostore.server.protocol import ABORT
@@ -63,8 +64,8 @@ class Bridge:
         self.keep = Lane("keep", keep_threads, wait_seconds=wait_seconds)
         # Whether the process lives is asked most when all other threads wait for storage.
         self.health = Lane("health", 1, wait_seconds=wait_seconds)
-        # Looking for streams, and trying for those who wait.
-        self.live = Lane("live", live_threads, wait_seconds=wait_seconds)
+        # Looking for streams, and trying for those who wait; there are no more of either than are let in.
+        self.live = Lane("live", live_threads, wait_seconds=wait_seconds, queue_max=sys.maxsize)
         self.body_max_bytes = body_max_bytes
         self.body_timeout_seconds = body_timeout_seconds
 
@@ -77,28 +78,10 @@ class Bridge:
             await send({"type": "websocket.close", "code": 1008, "reason": None})
 
     async def _serve(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        received_at = time.monotonic()
-        body, refusal = b"", None
         try:
-            try:
-                body = await read_body(scope, receive, max_bytes=self.body_max_bytes, seconds=self.body_timeout_seconds)
-            except BodyTooLarge:
-                refusal = "body_too_large"
-            except BodyTimeout:
-                refusal = "body_timeout"
-            environ = build_environ(scope, body, received_at, refusal)
-            answer = await self._lane(scope).run(respond, self.application, environ)
-            if isinstance(answer.ticket, WaitTicket):
-                answer = await self._wait(answer.ticket, environ, body, receive)
+            answer, refusal = await self._answer(scope, receive, time.monotonic())
         except ClientGone:
             return
-        # These two answers touch no storage, so they can be made here: there is no thread to be had.
-        except Overloaded:
-            answer = respond(self.application, build_environ(scope, b"", received_at, "overloaded"))
-        except asyncio.CancelledError:
-            # The server stops and has waited for this long enough; its thread may still commit.
-            refusal = "stopping"
-            answer = respond(self.application, build_environ(scope, b"", received_at, refusal))
         if isinstance(answer.ticket, WatchTicket):
             abort: Any = (scope["extensions"] or {})[ABORT]["call"]
             await serve_stream(hub, answer.ticket, answer.headers, receive, send, abort)
@@ -108,14 +91,50 @@ class Bridge:
             await discard_body(receive)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    async def _answer(
+        self, scope: HTTPScope, receive: ASGIReceiveCallable, received_at: float
+    ) -> tuple[Answer, str | None]:
+        """What the application says, and why the connection must end after it, if it must. Raises ClientGone."""
+        environ = build_environ(scope, received_at)
+        body, refusal = b"", None
+        try:
+            try:
+                body = await read_body(scope, receive, max_bytes=self.body_max_bytes, seconds=self.body_timeout_seconds)
+                environ = with_body(environ, body)
+            except BodyTooLarge:
+                refusal = "body_too_large"
+                environ = refused(environ, refusal)
+            except BodyTimeout:
+                refusal = "body_timeout"
+                environ = refused(environ, refusal)
+            answer = await self._lane(scope).run(respond, self.application, environ)
+            if isinstance(answer.ticket, WaitTicket):
+                answer = await self._wait(answer.ticket, environ, body, receive)
+        # These two answers touch no storage, so they can be made here: there is no thread to be had.
+        except Overloaded:
+            answer = respond(self.application, refused(environ, "overloaded"))
+        except asyncio.CancelledError:
+            # The server stops and has waited for this long enough; its thread may still commit.
+            refusal = "stopping"
+            answer = respond(self.application, refused(environ, refusal))
+        return answer, refusal
+
     async def _wait(
         self, ticket: WaitTicket, environ: dict[str, Any], body: bytes, receive: ASGIReceiveCallable
     ) -> Answer:
         async def enter(turn: Turn) -> Answer:
-            again = environ | {"wsgi.input": io.BytesIO(body), "octostore.turn": turn}
-            return await self.live.run(respond, self.application, again)
+            again = with_body(environ, body) | {"octostore.turn": turn}
+            # Whoever's wait is over is answered like any other request; who may win has a lane of their own.
+            lane = self.live if turn is Turn.WOKEN else self.work
+            return await lane.run(respond, self.application, again)
 
-        return await serve_wait(hub, ticket, enter, self.live.run, receive)
+        return await serve_wait(hub, ticket, enter, self._look, receive)
+
+    async def _look(self, call: Callable[..., Any], *arguments: object) -> Any:
+        try:
+            return await self.live.run(call, *arguments)
+        except Overloaded:
+            raise Unavailable("no thread was free") from None
 
     def _lane(self, scope: HTTPScope) -> Lane:
         if scope["path"] == "/health":
@@ -125,9 +144,10 @@ class Bridge:
 
     async def _live(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         await receive()
-        hub.start(self.live.run)
+        hub.start(self._look)
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        hub.stop()
         for lane in (self.work, self.keep, self.live, self.health):
             lane.close()
         await send({"type": "lifespan.shutdown.complete"})

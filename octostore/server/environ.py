@@ -13,13 +13,11 @@ from asgiref.typing import HTTPScope
 _UNDONE = {b"content-length", b"transfer-encoding"}
 
 
-def build_environ(scope: HTTPScope, body: bytes, received_at: float, refusal: str | None) -> dict[str, Any]:
-    """The environment of one request with its whole `body`.
+def build_environ(scope: HTTPScope, received_at: float) -> dict[str, Any]:
+    """The environment of one request, as yet with an empty body.
 
     Beside the standard's keys: `RAW_URI`; `octostore.raw_path`, the path before percent-decoding;
-    `octostore.received_at`, seconds on this process's monotonic clock; and, where the request was
-    not taken as it is, `octostore.refusal`: `body_too_large`, `body_timeout`, `overloaded` or
-    `stopping`. The body then is empty.
+    and `octostore.received_at`, seconds on this process's monotonic clock.
     """
     raw_path = scope["raw_path"].decode("latin-1")
     query = scope["query_string"].decode("latin-1")
@@ -34,10 +32,10 @@ def build_environ(scope: HTTPScope, body: bytes, received_at: float, refusal: st
         "SERVER_NAME": host,
         "SERVER_PORT": str(port or ""),
         "REMOTE_ADDR": scope["client"][0] if scope["client"] else "",
-        "CONTENT_LENGTH": str(len(body)),
+        "CONTENT_LENGTH": "0",
         "wsgi.version": (1, 0),
         "wsgi.url_scheme": scope["scheme"],
-        "wsgi.input": io.BytesIO(body),
+        "wsgi.input": io.BytesIO(),
         "wsgi.errors": sys.stderr,
         "wsgi.multithread": True,
         "wsgi.multiprocess": True,
@@ -45,8 +43,6 @@ def build_environ(scope: HTTPScope, body: bytes, received_at: float, refusal: st
         "octostore.raw_path": raw_path,
         "octostore.received_at": received_at,
     }
-    if refusal:
-        environ["octostore.refusal"] = refusal
     for name, value in scope["headers"]:
         # `X_Forwarded_For` would become the same key as `X-Forwarded-For`.
         if b"_" in name or name in _UNDONE:
@@ -55,6 +51,16 @@ def build_environ(scope: HTTPScope, body: bytes, received_at: float, refusal: st
         text = value.decode("latin-1")
         environ[key] = f"{environ[key]}{'; ' if name == b'cookie' else ', '}{text}" if key in environ else text
     return environ
+
+
+def with_body(environ: dict[str, Any], body: bytes) -> dict[str, Any]:
+    """The same request with its whole `body`, to be read once."""
+    return environ | {"CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body)}
+
+
+def refused(environ: dict[str, Any], refusal: str) -> dict[str, Any]:
+    """The same request, which is not taken as it is: `body_too_large`, `body_timeout`, `overloaded` or `stopping`."""
+    return with_body(environ, b"") | {"octostore.refusal": refusal}
 
 
 def _key(name: bytes) -> str:

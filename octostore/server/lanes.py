@@ -18,13 +18,14 @@ class Overloaded(Exception):
 
 
 class Lane:
-    """`threads` threads, handed out in the order of asking; a caller waits at most `wait_seconds` for one."""
+    """`threads` threads, handed out in the order of asking; at most `queue_max` callers wait, `wait_seconds` each."""
 
-    def __init__(self, name: str, threads: int, *, wait_seconds: float) -> None:
+    def __init__(self, name: str, threads: int, *, wait_seconds: float, queue_max: int | None = None) -> None:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._free = asyncio.Semaphore(threads)
         self._wait_seconds = wait_seconds
-        self._waiting, self._waiting_max = 0, threads * QUEUED_PER_THREAD
+        self._waiting = 0
+        self._waiting_max = threads * QUEUED_PER_THREAD if queue_max is None else queue_max
 
     @property
     def is_busy(self) -> bool:

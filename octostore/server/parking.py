@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable
 
+from octostore.lib.errors import Unavailable
 from octostore.live.hub import Hub
 from octostore.live.tickets import Turn, WaitTicket, WatchTicket
-from octostore.live.topics import Waiter
+from octostore.live.topics import OnThread, Waiter
 from octostore.server.body import ClientGone
+from octostore.server.lanes import Overloaded
 
-# A reader that takes nothing for this long, or that falls too far behind, is cut.
+# A reader that takes nothing for this long is cut.
 STUCK_SECONDS = 30.0
 
 
@@ -41,19 +44,15 @@ async def serve_stream(
 ) -> None:
     """Send the ticket's stream until its reader goes or it ends; gives the seat back."""
     try:
-        with hub.stream(ticket) as stream:
-            gone = asyncio.create_task(until_gone(receive))
+        with hub.stream(ticket, abort) as stream, watching(receive) as gone:
             gone.add_done_callback(lambda _: stream.end())
-            try:
-                await send({"type": "http.response.start", "status": 200, "headers": headers, "trailers": False})
-                while piece := await stream.take():
-                    async with asyncio.timeout(STUCK_SECONDS):
-                        await send({"type": "http.response.body", "body": piece, "more_body": True})
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
-            except TimeoutError:
-                abort()
-            finally:
-                gone.cancel()
+            await send({"type": "http.response.start", "status": 200, "headers": headers, "trailers": False})
+            while piece := await stream.take():
+                async with asyncio.timeout(STUCK_SECONDS):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+    except TimeoutError:
+        abort()
     finally:
         ticket.give_back()
 
@@ -62,32 +61,47 @@ async def serve_wait(
     hub: Hub,
     ticket: WaitTicket,
     enter: Callable[[Turn], Awaitable[Parked]],
-    on_thread: Callable[..., Awaitable[Any]],
+    on_thread: OnThread,
     receive: ASGIReceiveCallable,
 ) -> Parked:
     """Let the request enter again when it is first and woken, and when its wait is over; its answer.
 
     Raises ClientGone when the client went: then nothing is held for it, even if it had just won.
     """
-    gone = asyncio.create_task(until_gone(receive))
+    try:
+        with hub.queue(ticket) as waiter, watching(receive) as gone:
+            answer = await _enter_until_answered(hub, ticket, waiter, enter, gone)
+            is_gone = gone.done()
+        if not is_gone:
+            return answer
+        if answer.undo:
+            # Where that fails too, the short first term is the bound.
+            with suppress(Unavailable):
+                await on_thread(answer.undo)
+        raise ClientGone
+    finally:
+        ticket.give_back()
+
+
+async def _enter_until_answered(
+    hub: Hub, ticket: WaitTicket, waiter: Waiter, enter: Callable[[Turn], Awaitable[Parked]], gone: asyncio.Task[None]
+) -> Parked:
     stopping = asyncio.create_task(hub.stopping.wait())
     try:
-        with hub.queue(ticket) as waiter:
-            while True:
-                turn = await _next_turn(waiter, ticket.until, gone, stopping)
+        while True:
+            turn = await _next_turn(waiter, ticket.until, gone, stopping)
+            try:
                 answer = await enter(turn)
-                if not isinstance(answer.ticket, WaitTicket):
-                    break
-                hub.expect(answer.ticket)
-        if gone.done():
-            if answer.undo:
-                await on_thread(answer.undo)
-            raise ClientGone
-        return answer
+            except Overloaded:
+                if turn is not Turn.WOKEN:
+                    raise
+                hub.tried(ticket.name, None)
+                continue
+            if not isinstance(answer.ticket, WaitTicket):
+                return answer
+            hub.tried(ticket.name, answer.ticket.state)
     finally:
-        gone.cancel()
         stopping.cancel()
-        ticket.give_back()
 
 
 async def _next_turn(waiter: Waiter, until: float, gone: asyncio.Task[None], stopping: asyncio.Task[Any]) -> Turn:
@@ -107,7 +121,16 @@ async def _next_turn(waiter: Waiter, until: float, gone: asyncio.Task[None], sto
         woken.cancel()
 
 
-async def until_gone(receive: ASGIReceiveCallable) -> None:
-    """Return when the client has closed its connection."""
+@contextmanager
+def watching(receive: ASGIReceiveCallable) -> Iterator[asyncio.Task[None]]:
+    """A task that is done once the client has closed its connection."""
+    gone = asyncio.create_task(_until_gone(receive))
+    try:
+        yield gone
+    finally:
+        gone.cancel()
+
+
+async def _until_gone(receive: ASGIReceiveCallable) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -75,13 +75,14 @@ def serving(
         stage,
         threads=threads,
         keep_threads=keep_threads,
+        live_threads=1,
         wait_seconds=wait_seconds,
         body_max_bytes=body_max_bytes,
         body_timeout_seconds=body_timeout_seconds,
     )
     listener = sockets.listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
-    server = uvicorn.Server(web.config(bridge, header_seconds=header_seconds, header_max_bytes=header_max_bytes))
+    server = web.Server(web.config(bridge, header_seconds=header_seconds, header_max_bytes=header_max_bytes))
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
     try:

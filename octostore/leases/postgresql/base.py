@@ -32,12 +32,18 @@ def was_lost(error: Exception) -> bool:
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """One connection; `bounded` limits what runs inside it, in seconds for each statement."""
+    """One connection; `bounded` limits what runs inside it, in seconds for each statement.
+
+    What runs inside is also prepared on the server, which Django's own queries are not: it would
+    send their numbers as 32 bits wherever a field is not named.
+    """
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         connection = super().get_new_connection(conn_params)
         self._warnings: list[str] = []
         connection.add_notice_handler(self._note)
+        # From its second use on a bounded statement is prepared: planning it anew costs more than running it.
+        connection.prepare_threshold = 1
         return connection
 
     def _note(self, notice: psycopg.errors.Diagnostic) -> None:
@@ -53,7 +59,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """
         self.ensure_connection()
         link = self.connection
-        unbounded = link.wait
+        unbounded, unprepared = link.wait, link.cursor_factory
 
         def wait(gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
             try:
@@ -63,11 +69,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 raise OutcomeUnknown("no answer within the bounded wait") from error
 
         self._warnings.clear()
-        link.wait = wait
+        link.wait, link.cursor_factory = wait, base.ServerBindingCursor
         try:
             yield
         finally:
             del link.wait
+            link.cursor_factory = unprepared
         if self._warnings:
             link.pgconn.finish()
             with self.wrap_database_errors:

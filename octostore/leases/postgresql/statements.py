@@ -53,7 +53,7 @@ granted AS (
         events = l.events + CASE WHEN l.ended_at IS NULL THEN 2 ELSE 1 END,
         holder = %(holder)s, metadata = %(metadata)s, group_id = %(group_id)s, charged_to = %(charged_to)s,
         ttl_ms = %(ttl_ms)s, delay_ms = %(delay_ms)s, began_at = t.now, expires_at = {{expires_at}},
-        bound = %(bound)s, own_expires_at = t.now + %(first_ms)s, acl = coalesce(l.acl, %(acl)s),
+        bound = %(bound)s, own_expires_at = t.now + %(first_ms)s, acl = coalesce(l.acl, %(acl)s::text),
         renewals = 0, ended_at = NULL, ending = '', available_at = 0,
         nonce = %(nonce)s, key_id = %(key_id)s, capability_digest = %(capability_digest)s,
         attempt_digest = %(attempt_digest)s, content_digest = %(content_digest)s
@@ -65,9 +65,9 @@ granted AS (
         AND l.nonce IS DISTINCT FROM %(nonce)s
         AND (l.attempt_digest = %(attempt_digest)s
             AND coalesce(l.ended_at, l.expires_at) > t.now - {ATTEMPT_MEMORY_MS}) IS NOT TRUE
-        AND (l.acl IS NULL OR strpos(l.acl, %(principal)s) > 0 OR strpos(l.acl, %(principal_name)s) > 0)
-        AND (%(acl)s IS NULL OR l.acl IS NULL OR l.acl = %(acl)s)
-        AND (%(quota)s IS NULL OR %(quota)s > (SELECT count(*) FROM leases_lease other
+        AND (l.acl IS NULL OR strpos(l.acl, %(principal)s::text) > 0 OR strpos(l.acl, %(principal_name)s::text) > 0)
+        AND (%(acl)s::text IS NULL OR l.acl IS NULL OR l.acl = %(acl)s::text)
+        AND (%(quota)s::bigint IS NULL OR %(quota)s::bigint > (SELECT count(*) FROM leases_lease other
             WHERE other.space = %(space)s AND other.ended_at IS NULL AND other.expires_at > t.now))
     RETURNING {_OF_LEASE}, t.now),
 ended AS ({_EVENT}
@@ -220,6 +220,10 @@ done AS (
 {_ENDED.format(reason="%(reason)s", actor="%(actor)s", which="events = 1")}
 SELECT count(*) FROM done WHERE events = 1"""
 
+# How far each of many names has come; the deadline only while the term lives.
+POSITIONS = f"""SELECT name, incarnation, events, CASE WHEN ended_at IS NULL AND expires_at > {NOW} THEN expires_at END
+FROM leases_lease WHERE space = %(space)s AND name = ANY(%(names)s)"""
+
 # How many terms of a space are live, for each whom they count against.
 COUNT = f"""WITH seen AS MATERIALIZED (SELECT {NOW} AS now)
 SELECT charged_to, count(*) FROM leases_lease
@@ -227,9 +231,9 @@ WHERE space = %(space)s AND ended_at IS NULL AND expires_at > (SELECT now FROM s
 
 # Give or take a name's acl, by the capability of its live term or on an admin's word.
 SET_ACL = f"""{_locked(columns="id, ended_at, expires_at")}
-UPDATE leases_lease lease SET acl = %(acl)s
+UPDATE leases_lease lease SET acl = %(acl)s::text
 FROM l, t
-WHERE lease.id = l.id AND (%(capability_digest)s IS NULL
+WHERE lease.id = l.id AND (%(capability_digest)s::bytea IS NULL
     OR (lease.capability_digest = %(capability_digest)s AND l.ended_at IS NULL AND l.expires_at > t.now))
 RETURNING {_OF_LEASE}, t.now"""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import nullcontext
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -11,6 +12,8 @@ from django.db import connection, transaction
 from octostore.leases.postgresql import statements
 from octostore.leases.postgresql.base import DatabaseWrapper
 from octostore.leases.rows import Grant, Group, Row
+
+Read = TypeVar("Read")
 
 
 def read(space: str, name: str) -> Row | None:
@@ -109,6 +112,16 @@ def restore(reason: str, actor: str) -> int:
 
 def count(space: str) -> dict[str, int]:
     return dict(_execute(statements.COUNT, {"space": space}))
+
+
+def positions(space: str, names: list[str]) -> list[tuple[Any, ...]]:
+    return _execute(statements.POSITIONS, {"space": space, "names": names})
+
+
+def evaluate(query: Iterable[Read]) -> list[Read]:
+    """The rows of a query of Django's, bounded like a statement."""
+    with cast(DatabaseWrapper, connection).bounded(settings.STORAGE_WAIT_SECONDS):
+        return list(query)
 
 
 def _row(statement: str, **parameters: Any) -> Row | None:

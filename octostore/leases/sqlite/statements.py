@@ -124,6 +124,10 @@ RESTORE = f"""UPDATE leases_lease SET
     ending = CASE WHEN ended_at IS NULL THEN 'revoked' ELSE ending END
 WHERE term > 0 RETURNING id, events"""
 
+# How far each of many names has come; the deadline only while the term lives.
+POSITIONS = f"""SELECT name, incarnation, events, CASE WHEN {_LIVE} THEN expires_at END
+FROM leases_lease WHERE space = %(space)s AND name IN (SELECT value FROM json_each(%(names)s))"""
+
 # How many terms of a space are live, for each whom they count against.
 COUNT = f"""SELECT charged_to, count(*) FROM leases_lease WHERE space = %(space)s AND {_LIVE} GROUP BY charged_to"""
 

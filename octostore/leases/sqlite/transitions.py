@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import connection
@@ -13,6 +15,8 @@ from octostore.leases.clock import Mark, Reading
 from octostore.leases.rows import Grant, Group, Row
 from octostore.leases.sqlite import statements
 from octostore.leases.sqlite.writing import READ_CLOCK, writing
+
+Read = TypeVar("Read")
 
 
 def read(space: str, name: str) -> Row | None:
@@ -156,10 +160,24 @@ def restore(reason: str, actor: str) -> int:
 
 
 def count(space: str) -> dict[str, int]:
+    return dict(_read_at_once(statements.COUNT, space=space))
+
+
+def positions(space: str, names: list[str]) -> list[tuple[Any, ...]]:
+    return _read_at_once(statements.POSITIONS, space=space, names=json.dumps(names))
+
+
+def evaluate(query: Iterable[Read]) -> list[Read]:
+    """The rows of a query of Django's."""
+    return list(query)
+
+
+def _read_at_once(statement: str, **parameters: Any) -> list[tuple[Any, ...]]:
+    """Many rows, judged by one clock that was read before them."""
     with connection.cursor() as cursor:
         cursor.execute(READ_CLOCK)
         now = _now(Mark(*cursor.fetchone() or (0, 0, "")), clock.read())
-        return dict(_every(cursor, statements.COUNT, space=space, now=now))
+        return _every(cursor, statement, **parameters, now=now)
 
 
 def _writing() -> Any:

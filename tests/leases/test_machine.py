@@ -1,0 +1,258 @@
+"""The engine does what the model says, whatever is asked of it in whatever order."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from octostore.leases import engine, history, reaper
+from octostore.leases.errors import NotCurrent
+from octostore.leases.models import Ending, Lease, LeaseEvent
+from octostore.leases.outcomes import AttemptDiffers, AttemptOver, Delayed, Granted, Held, Hold, Revoked, Vacant
+from tests.leases.acts import SPACE, acquire, inspect, settle
+from tests.leases.model import DAY, Name, Term
+from tests.leases.moving_time import pass_time
+
+pytestmark = pytest.mark.usefixtures("database")
+
+names = st.sampled_from(["one", "two"])
+# Lengths are thousands of seconds: real time that passes meanwhile changes nothing, and no sum of them is a day.
+lengths = st.sampled_from([1_000, 2_000, 5_000])
+delays = st.sampled_from([0, 0, 1_000, 3_000])
+passages = st.sampled_from([1_000, 2_000, 4_000, 40_000, 90_000])
+holders = st.sampled_from(["atlas", "borea"])
+metadata = st.sampled_from([None, "", "m"])
+attempts = st.sampled_from([None, None, "first", "second"])
+# Which of a name's terms, from the newest; beyond the first one stands for a capability nobody gave.
+whichever = st.integers(min_value=0, max_value=4)
+
+MADE_UP = "A" * 43
+
+
+def seconds(length: int) -> timedelta:
+    return timedelta(seconds=length)
+
+
+class Machine(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0
+        self.model = {name: Name() for name in ("one", "two")}
+        # Milliseconds by which all that the tables tell was moved back.
+        self.passed = 0
+
+    def teardown(self) -> None:
+        LeaseEvent.objects.all().delete()
+        Lease.objects.all().delete()
+
+    @rule(name=names, holder=holders, ttl=lengths, metadata=metadata, delay=delays, attempt=attempts)
+    def acquire(self, name: str, holder: str, ttl: int, metadata: str | None, delay: int, attempt: str | None) -> None:
+        outcome = acquire(
+            name, holder=holder, ttl=seconds(ttl), metadata=metadata, delay=seconds(delay), attempt=attempt
+        )
+        known, content = self.model[name], (holder, ttl, metadata, delay)
+        last, live = known.last, known.is_live(self.now)
+        if last and live and attempt is not None and last.attempt == attempt:
+            if last.content != content:
+                assert outcome == AttemptDiffers(term=self.number_now(last))
+            else:
+                assert isinstance(outcome, Granted)
+                assert outcome.replayed
+                assert (outcome.capability, outcome.hold.term) == (last.capability, self.number_now(last))
+        elif last and live:
+            assert isinstance(outcome, Held)
+        elif last and known.remembers(attempt, self.now):
+            assert outcome == AttemptOver(term=self.number_now(last))
+            known.settle(self.now)
+        elif self.now < known.open_at(self.now):
+            assert isinstance(outcome, Delayed)
+        else:
+            assert isinstance(outcome, Granted)
+            assert not outcome.replayed
+            self.granted(known, outcome, attempt, content)
+
+    def granted(
+        self, known: Name, outcome: Granted, attempt: str | None, content: tuple[str, int, str | None, int]
+    ) -> None:
+        term = Term(
+            number=outcome.hold.term + self.passed,
+            capability=outcome.capability,
+            attempt=attempt,
+            content=content,
+            began_at=self.now,
+            deadline=self.now + content[1],
+            ttl=content[1],
+        )
+        assert all(earlier.number < term.number for earlier in known.ever)
+        assert all(earlier.capability != term.capability for one in self.model.values() for earlier in one.ever)
+        known.grant(term)
+
+    @rule(name=names, which=whichever, ttl=st.none() | lengths)
+    def renew(self, name: str, which: int, ttl: int | None) -> None:
+        known, term = self.term(name, which)
+        length = None if ttl is None else seconds(ttl)
+        if term and term is known.last and known.is_live(self.now):
+            outcome = engine.renew(SPACE, name, capability=term.capability, ttl=length)
+            term.ttl = ttl or term.ttl
+            term.deadline = self.now + term.ttl
+            term.renewals += 1
+            assert (outcome.hold.term, outcome.hold.renewals) == (self.number_now(term), term.renewals)
+            assert outcome.remaining == outcome.hold.ttl == seconds(term.ttl)
+        else:
+            with pytest.raises(NotCurrent) as refused:
+                engine.renew(SPACE, name, capability=term.capability if term else MADE_UP, ttl=length)
+            assert refused.value.ending is self.told_ending(known, term)
+
+    @rule(name=names, which=whichever, delayed=st.booleans())
+    def release(self, name: str, which: int, delayed: bool) -> None:
+        known, term = self.term(name, which)
+        if term and term is known.last and known.is_live(self.now):
+            outcome = engine.release(SPACE, name, capability=term.capability, delayed=delayed)
+            known.end(Ending.RELEASED, self.now, self.now + term.delay if delayed else 0)
+            assert outcome.hold.term == self.number_now(term)
+        else:
+            with pytest.raises(NotCurrent) as refused:
+                engine.release(SPACE, name, capability=term.capability if term else MADE_UP, delayed=delayed)
+            assert refused.value.ending is self.told_ending(known, term)
+
+    @rule(name=names, which=whichever, delay=delays)
+    def revoke(self, name: str, which: int, delay: int) -> None:
+        known, term = self.term(name, which)
+        number = self.number_now(term) if term else 1
+        outcome = engine.revoke(SPACE, name, term=number, reason="why", actor="who", delay=seconds(delay))
+        if term and term is known.last and known.is_live(self.now):
+            assert isinstance(outcome, Revoked)
+            known.end(Ending.REVOKED, self.now, self.now + delay)
+        else:
+            assert not isinstance(outcome, Revoked)
+
+    @rule(by=passages)
+    def pass_time(self, by: int) -> None:
+        pass_time(seconds(by))
+        self.now += by
+        self.passed += by * 1000
+
+    @rule(name=names)
+    def settle(self, name: str) -> None:
+        settle(name)
+        self.model[name].settle(self.now)
+
+    @rule()
+    def sweep(self) -> None:
+        assert reaper.sweep() == sum([known.settle(self.now) for known in self.model.values()])
+
+    @rule(idle=st.sampled_from([0, DAY]))
+    def forget(self, idle: int) -> None:
+        gone = [
+            known
+            for known in self.model.values()
+            if known.last
+            and known.last.ending is not None
+            and self.now - known.last.ended_at >= idle
+            and self.now - known.last.began_at >= DAY
+        ]
+        assert reaper.forget(SPACE, idle=seconds(idle)) == len(gone)
+        for known in gone:
+            known.forget()
+
+    @rule(kept=st.sampled_from([1, 2]))
+    def trim(self, kept: int) -> None:
+        assert reaper.trim(terms_kept=kept) == sum([known.trim(2 * kept) for known in self.model.values()])
+
+    @rule()
+    def restore(self) -> None:
+        ended = reaper.after_restore(actor="who")
+        for known in self.model.values():
+            known.settle(self.now)
+        was_live = []
+        for name, known in self.model.items():
+            if known.last:
+                incarnation = Lease.objects.get(name=name).incarnation + self.passed
+                assert incarnation > max(known.incarnation, known.last.number)
+                was_live.append(known.restore(self.now, incarnation))
+        assert ended == sum(was_live)
+
+    @invariant()
+    def the_state_is_the_models(self) -> None:
+        for name, known in self.model.items():
+            state = inspect(name)
+            if known.is_live(self.now):
+                assert known.last is not None
+                assert isinstance(state, Held)
+                self.is_told(state.hold, known.last)
+                assert known.last.deadline - self.now - 100 < state.remaining.total_seconds() <= known.last.ttl
+            elif known.last and self.now < known.open_at(self.now):
+                assert isinstance(state, Delayed)
+                self.is_told(state.last, known.last)
+            else:
+                assert isinstance(state, Vacant)
+                assert (state.last is None) == (known.last is None)
+            assert state.revision.n == known.count
+            assert not state.revision.incarnation or state.revision.incarnation + self.passed == known.incarnation
+
+    @invariant()
+    def the_events_are_the_models(self) -> None:
+        for name, known in self.model.items():
+            recorded = LeaseEvent.objects.filter(lease__name=name).order_by("incarnation", "n")
+            assert [
+                (event.incarnation + self.passed, event.n, event.kind, event.term + self.passed, event.renewals)
+                for event in recorded
+            ] == [(event.incarnation, event.n, event.kind, event.term.number, event.renewals) for event in known.events]
+        assert LeaseEvent.objects.count() == sum(len(known.events) for known in self.model.values())
+
+    @invariant()
+    def the_history_is_the_models(self) -> None:
+        for name, known in self.model.items():
+            told = history.terms(SPACE, name, limit=200)
+            begun = [event.term for event in known.events if event.kind == "acquired"]
+            assert [past.term + self.passed for past in told] == [term.number for term in reversed(begun)]
+            for past, term in zip(told, reversed(begun), strict=True):
+                ending = Ending.EXPIRED if term is known.last and known.is_overdue(self.now) else term.ending
+                assert (past.holder, past.metadata, past.ending) == (term.holder, term.metadata, ending)
+                assert past.renewals == term.renewals
+
+    def is_told(self, hold: object, term: Term) -> None:
+        assert isinstance(hold, Hold)
+        assert (hold.term, hold.holder, hold.metadata) == (self.number_now(term), term.holder, term.metadata)
+        assert hold.renewals == term.renewals
+
+    def term(self, name: str, which: int) -> tuple[Name, Term | None]:
+        known = self.model[name]
+        return known, known.ever[-1 - which] if which < len(known.ever) else None
+
+    def number_now(self, term: Term) -> int:
+        """What the tables call it by now."""
+        return term.number - self.passed
+
+    def told_ending(self, known: Name, term: Term | None) -> Ending | None:
+        """What its bearer is told of a term that does not live; an end that is due is marked first."""
+        if term is None or term is not known.last:
+            return None
+        known.settle(self.now)
+        return term.ending
+
+
+def run(*, examples: int, steps: int) -> None:
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=[HealthCheck.too_slow],
+            phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
+        ),
+    )
+
+
+def test_the_engine_does_what_the_model_says() -> None:
+    run(examples=40, steps=25)
+
+
+@pytest.mark.soak
+def test_the_engine_does_what_the_model_says_for_long() -> None:
+    run(examples=2_000, steps=60)
