@@ -21,14 +21,11 @@ from octostore.leases.errors import NotCurrent
 from octostore.leases.outcomes import AttemptDiffers, AttemptOver, Delayed, Granted, Held, Hold, Past, Vacant
 from octostore.lib.errors import Conflict, Forbidden, Unavailable
 from octostore.live import admission
+from octostore.live.waiting import GaveWay
 
 SPACE = "elections"
 
 capacity = Capacity(SPACE)
-
-
-class GaveWay(Exception):
-    """The room is free, and others have waited for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,6 +68,10 @@ def session_id(text: str) -> str:
     return _uuid("session_id", text)
 
 
+def is_uuid(text: str) -> bool:
+    return _UUID.fullmatch(text) is not None
+
+
 def attempt(text: str | None) -> str | None:
     if text is not None and not ids.is_idempotency_key(text):
         raise InvalidInput(f"Idempotency-Key must be {ids.IDEMPOTENCY_KEY_RULE}")
@@ -119,6 +123,6 @@ def _seconds(field: str, seconds: int | None, *, high: int) -> timedelta:
 
 
 def _uuid(field: str, text: str) -> str:
-    if not _UUID.fullmatch(text):
+    if not is_uuid(text):
         raise InvalidInput(f"{field} must be a UUID")
     return text

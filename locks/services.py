@@ -41,14 +41,11 @@ from octostore.lib.errors import (
     SessionExpired,
     Unavailable,
 )
+from octostore.live.waiting import GaveWay
 from octostore.teams import audit, limits
 from octostore.teams.principals import Principal
 
 SPACES = "locks/"
-
-
-class GaveWay(Exception):
-    """The lock may be free, and those who wait for it came first."""
 
 
 def within(principal: Principal, name: str) -> None:

@@ -34,6 +34,7 @@ ELECTION_TTL_DEFAULT_SECONDS = env.integer("OCTOSTORE_ELECTION_TTL_DEFAULT_SECON
 METADATA_MAX_CHARACTERS = env.integer("OCTOSTORE_METADATA_MAX_CHARACTERS", 1024, low=0, high=16_384)
 RETRY_AFTER_MAX_SECONDS = env.integer("OCTOSTORE_RETRY_AFTER_MAX_SECONDS", 60, low=1, high=3600)
 ELECTION_REQUESTS_PER_MINUTE = env.integer("OCTOSTORE_ELECTION_REQUESTS_PER_MINUTE", 600, low=1, high=10_000_000)
+WRONG_KEYS_PER_MINUTE = env.integer("OCTOSTORE_WRONG_KEYS_PER_MINUTE", 60, low=1, high=10_000_000)
 WRONG_CAPABILITIES_PER_MINUTE = env.integer("OCTOSTORE_WRONG_CAPABILITIES_PER_MINUTE", 60, low=1, high=10_000_000)
 LED_ROOMS_MAX = env.integer("OCTOSTORE_LED_ROOMS_MAX", 10_000, low=0, high=100_000_000)
 LED_ROOMS_MAX_PER_CLIENT = env.integer("OCTOSTORE_LED_ROOMS_MAX_PER_CLIENT", 100, low=0, high=100_000_000)
@@ -52,6 +53,10 @@ WAITED_TTL_MAX_SECONDS = env.integer("OCTOSTORE_WAITED_TTL_MAX_SECONDS", 15, low
 STREAMS_MAX = env.integer("OCTOSTORE_STREAMS_MAX", 1024, low=0, high=1_000_000)
 STREAMS_MAX_PER_CLIENT = env.integer("OCTOSTORE_STREAMS_MAX_PER_CLIENT", 8, low=0, high=1_000_000)
 STREAM_SECONDS = env.integer("OCTOSTORE_STREAM_SECONDS", 900, low=1, high=86_400)
+TEAM_LOCKS_MAX = env.integer("OCTOSTORE_TEAM_LOCKS_MAX", 100, low=0, high=1_000_000)
+TEAM_SESSIONS_MAX = env.integer("OCTOSTORE_TEAM_SESSIONS_MAX", 1000, low=0, high=1_000_000)
+TEAM_STREAMS_MAX = env.integer("OCTOSTORE_TEAM_STREAMS_MAX", 100, low=0, high=1_000_000)
+TEAM_WAITS_MAX = env.integer("OCTOSTORE_TEAM_WAITS_MAX", 100, low=0, high=1_000_000)
 BODY_MAX_BYTES = env.integer("OCTOSTORE_BODY_MAX_BYTES", 65_536, low=1024, high=16_777_216)
 BODY_TIMEOUT_SECONDS = env.integer("OCTOSTORE_BODY_TIMEOUT_SECONDS", 10, low=1, high=300)
 HEADER_TIMEOUT_SECONDS = env.integer("OCTOSTORE_HEADER_TIMEOUT_SECONDS", 10, low=1, high=300)
@@ -83,10 +88,14 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "django.contrib.staticfiles",
+    "django.contrib.contenttypes",
+    "django.contrib.auth",
+    "octostore.teams",
     "octostore.leases",
     "octostore.server",
     "octostore.api",
     "elections",
+    "locks",
 ]
 MIDDLEWARE = [
     "octostore.api.request_id.RequestIdMiddleware",
@@ -95,6 +104,7 @@ MIDDLEWARE = [
     "octostore.api.overload.OverloadMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
 ]
+AUTH_USER_MODEL = "teams.User"
 ROOT_URLCONF = "octostore.urls"
 APPEND_SLASH = False
 TEMPLATES = [

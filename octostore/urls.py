@@ -7,6 +7,7 @@ from django.urls import include, path
 urlpatterns = [
     path("", include("octostore.api.urls")),
     path("", include("elections.urls")),
+    path("", include("locks.urls")),
 ]
 
 handler400 = "octostore.api.errors.handler400"

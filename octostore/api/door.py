@@ -29,23 +29,28 @@ class Caller:
     client: str
     charged_to: str
     received_at: float
+    # The Authorization header as it came.
+    credential: str | None
+    request_id: str
     # Why a request that was parked enters again.
     turn: Turn | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a step answers; `shape` becomes the JSON body."""
+    """What a step answers; `shape` becomes the JSON body, which a 204 has none of."""
 
-    shape: msgspec.Struct
+    shape: msgspec.Struct | None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     # Takes back what was done for a client that turns out to have gone.
     undo: Callable[[], None] | None = None
+    # What the verb came to, for whoever counts (`octostore.api.metrics.counted_as`).
+    outcome: str = ""
 
     @property
     def body(self) -> bytes:
-        return msgspec.json.encode(self.shape)
+        return b"" if self.status == 204 else msgspec.json.encode(self.shape)
 
 
 def caller_of(request: HttpRequest | Request) -> Caller:
@@ -70,4 +75,6 @@ class ReplyResponse(HttpResponse):
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.body, status=reply.status, headers=reply.headers, content_type="application/json")
+        if reply.status == 204:
+            del self["Content-Type"]
         self.undo = reply.undo

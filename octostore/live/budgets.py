@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-
-from octostore.lib.errors import RateLimited
 
 MINUTE_NS = 60 * 10**9
 CLIENTS_MAX = 10_000
@@ -83,7 +80,14 @@ class Budget:
                 bucket.unshared += 1
                 bucket.full_at = full_at
                 return
-        raise RateLimited(f"The budget is {limit} a minute for each client", retry_after_ms=math.ceil(wait / 10**6))
+        _refuse(wait, limit)
+
+    def require(self, client: str) -> None:
+        """Raise RateLimited, as `spend` would, when the client's bucket is empty; takes nothing from it."""
+        bucket = self._buckets.get(client)
+        if bucket:
+            limit = self._per_minute()
+            self._refuse_beyond(bucket.full_at + MINUTE_NS // limit - self._clock(), limit)
 
     def take_unshared(self) -> list[Spending]:
         """What to tell other processes, each request once; also the clients whose bucket is not full, to hear of."""
