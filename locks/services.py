@@ -143,7 +143,10 @@ def give_back(*, principal: Principal, name: str, lease_id: str) -> None:
 def revoke(
     *, principal: Principal, name: str, term: int, reason: str, delay: timedelta, request_id: str
 ) -> Held | Delayed | Vacant:
-    """End exactly that term, on the word of the team's admin; the lock as it is then. Raises Conflict when it is over."""
+    """End exactly that term, on the word of the team's admin; the lock as it is then.
+
+    Raises Conflict when it is over.
+    """
     outcome = engine.revoke(
         principal.lock_space, name, term=term, reason=reason, actor=f"key:{principal.visible}", delay=delay
     )

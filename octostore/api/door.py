@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework.request import Request
 
 from octostore.api.client import client_digest, client_of
+from octostore.api.request_id import request_id_of
 from octostore.live.tickets import TicketResponse, Turn, WaitTicket, WatchTicket
 
 # Reads the body when a step asks for it: the path is judged first (contract, order of checks).
@@ -30,7 +31,7 @@ class Caller:
     charged_to: str
     received_at: float
     # The Authorization header as it came.
-    credential: str | None
+    credential: str | None = field(repr=False)
     request_id: str
     # Why a request that was parked enters again.
     turn: Turn | None = None
@@ -57,7 +58,14 @@ def caller_of(request: HttpRequest | Request) -> Caller:
     client = client_of(request)
     received_at = request.META.get("octostore.received_at") or time.monotonic()
     turn = request.META.get("octostore.turn")
-    return Caller(client=client, charged_to=client_digest(client), received_at=received_at, turn=turn)
+    return Caller(
+        client=client,
+        charged_to=client_digest(client),
+        received_at=received_at,
+        credential=request.META.get("HTTP_AUTHORIZATION"),
+        request_id=request_id_of(request),
+        turn=turn,
+    )
 
 
 def respond(reply: Reply | WatchTicket | WaitTicket) -> HttpResponse:

@@ -28,7 +28,8 @@ class Seats:
     def take(self, client: str, *, at_most: int | None = None) -> Callable[[], None]:
         """A seat for `client`, as the function that gives it back (once; again is harmless).
 
-        `at_most` is a limit of its own (a team's quota). Raises RateLimited when the client, or the process, has as many open as it may.
+        `at_most` is a limit of its own, a team's quota. Raises RateLimited when the client, or the
+        process, has as many open as it may.
         """
         limit = self._per_client() if at_most is None else at_most
         with self._guard:
