@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from octostore.lib.errors import RateLimited
 
 MINUTE_NS = 60 * 10**9
 CLIENTS_MAX = 10_000
