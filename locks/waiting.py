@@ -29,6 +29,7 @@ def acquire(
         received_at=received_at,
         wait=wait,
         turn=turn,
+        principal=principal,
         take_seat=lambda: seats.take(f"waits of {principal.team_uuid}", at_most=limits.waits_max(principal.team_id)),
     )
 

@@ -35,6 +35,7 @@ def open_stream(*, principal: Principal, name: str, last_event_id: str | None) -
         (principal.lock_space, name),
         LockFrames(name),
         last_event_id=last_event_id,
+        principal=principal,
         take_seat=lambda: seats.take(
             f"streams of {principal.team_uuid}", at_most=limits.streams_max(principal.team_id)
         ),

@@ -9,14 +9,20 @@ from octostore.leases.outcomes import Revision
 from octostore.leases.watching import Look, look
 from octostore.live.hints import Name
 from octostore.live.tickets import Encoder, WatchTicket
+from octostore.teams.principals import Principal
 
 
 def open_watch(
-    name: Name, encoder: Encoder, *, last_event_id: str | None, take_seat: Callable[[], Callable[[], None]]
+    name: Name,
+    encoder: Encoder,
+    *,
+    last_event_id: str | None,
+    take_seat: Callable[[], Callable[[], None]],
+    principal: Principal | None = None,
 ) -> WatchTicket:
     """A stream of the name's news, from `last_event_id` on where that is one of its ids.
 
-    Raises what taking a seat raises.
+    It ends when the key of `principal` does. Raises what taking a seat raises.
     """
     give_back = take_seat()
     try:
@@ -27,7 +33,9 @@ def open_watch(
         give_back()
         raise
     opening = _opening(encoder, replace(seen, reset=seen.reset or garbage), resumes=last_event_id is not None)
-    return WatchTicket(name=name, encoder=encoder, opening=opening, state=seen.state, give_back=give_back)
+    return WatchTicket(
+        name=name, encoder=encoder, opening=opening, state=seen.state, give_back=give_back, principal=principal
+    )
 
 
 def _opening(encoder: Encoder, seen: Look, *, resumes: bool) -> bytes:

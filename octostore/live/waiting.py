@@ -12,6 +12,7 @@ from octostore.lib.errors import Unavailable
 from octostore.live.hints import Name
 from octostore.live.hub import hub
 from octostore.live.tickets import Turn, WaitTicket
+from octostore.teams.principals import Principal
 
 Outcome = TypeVar("Outcome", covariant=True)
 Result = TypeVar("Result")
@@ -35,11 +36,12 @@ def try_or_wait(
     wait: timedelta,
     turn: Turn | None,
     take_seat: Callable[[], Callable[[], None]],
+    principal: Principal | None = None,
 ) -> Result | WaitTicket:
     """The outcome of a try, or a ticket to park until the next one, within `wait` since `received_at`.
 
     `turn` says why the request enters again, None that it enters for the first time: then it takes a
-    seat when it parks. Raises what the try raises.
+    seat when it parks. It also enters again when the key of `principal` is over. Raises what the try raises.
     """
     until = received_at + wait.total_seconds()
     may_park = turn is not Turn.OVER and time.monotonic() < until and hub.is_running
@@ -56,7 +58,7 @@ def try_or_wait(
         if turn is None or not may_park:
             raise
     give_back = take_seat() if turn is None else _nothing
-    return WaitTicket(name=name, since=received_at, until=until, state=state, give_back=give_back)
+    return WaitTicket(name=name, since=received_at, until=until, state=state, give_back=give_back, principal=principal)
 
 
 def _nothing() -> None:
