@@ -175,7 +175,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "OctoStore",
     "DESCRIPTION": (
-        "The referee that fleets of workers ask before they act: leader election over plain HTTP and JSON. "
+        "The referee that fleets of workers ask before they act: leader election and locks over plain HTTP and JSON. "
         "Losing is not an error; clients act on `code` and on `retry_after_ms`, and 503 never means that nobody holds."
     ),
     "VERSION": __version__,
@@ -187,6 +187,14 @@ SPECTACULAR_SETTINGS = {
         {
             "name": "Elections",
             "description": "One leader for a room, without an account. The room's id is all there is.",
+        },
+        {
+            "name": "Locks",
+            "description": "One holder for a name of a team's own. Needs an API key, which sees its own team alone.",
+        },
+        {
+            "name": "Sessions",
+            "description": "One worker that holds many locks, alive as long as it says so.",
         },
         {"name": "Service", "description": "The service itself: health, counters, and this document."},
     ],
