@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
+from django.db.models import F
 from django.utils import timezone
 
 from octostore.lib import ids, secrets
@@ -105,29 +106,30 @@ def create(
     return Issued(key=key, text=text)
 
 
-def rotate(*, principal: Principal, act: Act) -> str:
-    """A new text for the principal's key; the old one is dead from this instant.
+def rotate(*, team_id: int, visible: str, rotation: int | None = None, act: Act) -> str:
+    """A new text for a key of the team; the old one is dead from this instant.
 
-    Raises AuthenticationFailed when the key was rotated or revoked meanwhile.
+    `rotation` is the one that was seen: whoever proved the key by a text that was replaced meanwhile
+    replaces nothing. Raises NotFound for what is no live key of the team in that state.
     """
-    text = _write(principal.visible)
+    text = _write(visible)
     with changing():
-        changed = ApiKey.objects.filter(id=principal.key_id, rotation=principal.rotation, revoked_at=None).update(
-            digest=_digest(text), rotation=principal.rotation + 1
-        )
-        if not changed:
-            raise AuthenticationFailed
-        act.record(principal.team_id, "key_rotated", f"key:{principal.visible}")
+        present = ApiKey.objects.filter(team_id=team_id, visible=visible, revoked_at=None)
+        if rotation is not None:
+            present = present.filter(rotation=rotation)
+        if not present.update(digest=_digest(text), rotation=F("rotation") + 1):
+            raise NotFound
+        act.record(team_id, "key_rotated", f"key:{visible}")
     return text
 
 
-def revoke(*, team: Team, visible: str, act: Act) -> None:
+def revoke(*, team_id: int, visible: str, act: Act) -> None:
     """End a key of the team; again is harmless. Raises NotFound for what is no key of the team."""
     with changing():
-        revoked = ApiKey.objects.filter(team=team, visible=visible, revoked_at=None).update(revoked_at=timezone.now())
-        if revoked:
-            act.record(team.id, "key_revoked", f"key:{visible}")
-        elif not ApiKey.objects.filter(team=team, visible=visible).exists():
+        found = ApiKey.objects.filter(team_id=team_id, visible=visible)
+        if found.filter(revoked_at=None).update(revoked_at=timezone.now()):
+            act.record(team_id, "key_revoked", f"key:{visible}")
+        elif not found.exists():
             raise NotFound
 
 
