@@ -196,6 +196,7 @@ SPECTACULAR_SETTINGS = {
             "name": "Sessions",
             "description": "One worker that holds many locks, alive as long as it says so.",
         },
+        {"name": "Teams", "description": "A team about itself, with one of its API keys."},
         {"name": "Service", "description": "The service itself: health, counters, and this document."},
     ],
     "POSTPROCESSING_HOOKS": ["octostore.api.schema.complete"],

@@ -25,6 +25,9 @@ class Seats:
     def __len__(self) -> int:
         return self._taken.total()
 
+    def taken_by(self, client: str) -> int:
+        return self._taken[client]
+
     def take(self, client: str, *, at_most: int | None = None) -> Callable[[], None]:
         """A seat for `client`, as the function that gives it back (once; again is harmless).
 
@@ -50,6 +53,15 @@ class Seats:
                         del self._taken[client]
 
         return give_back
+
+
+def streams_of(team_uuid: str) -> str:
+    """As whom a team takes seats for its streams, apart from those for its waits."""
+    return f"streams of {team_uuid}"
+
+
+def waits_of(team_uuid: str) -> str:
+    return f"waits of {team_uuid}"
 
 
 seats = Seats(in_all=lambda: settings.STREAMS_MAX, per_client=lambda: settings.STREAMS_MAX_PER_CLIENT)
