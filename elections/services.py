@@ -103,8 +103,8 @@ def campaign(
             raise Conflict("This Idempotency-Key was used with another candidate, TTL or metadata")
         case AttemptOver():
             raise Conflict("That term is over; use a new Idempotency-Key for a new attempt")
-        case Delayed():
-            raise AssertionError("a room has no lease delay")
+        case _:
+            raise AssertionError("a room has no delay, no acl, no quota and no group")
 
 
 def charge(client: str) -> None:

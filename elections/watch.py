@@ -69,6 +69,9 @@ class RoomFrames:
             data = self._vacant(state.observed_at)
         return sse.frame(kind, data, position=state.revision if with_id else None)
 
+    def renewal(self, state: State) -> bytes:
+        return self.state(state, with_id=False)
+
     def _led(self, leader: shapes.Leader, retry_after_ms: int, at: int) -> StateFrame:
         return StateFrame(
             election_id=self._election_id,

@@ -17,12 +17,12 @@ from locks.shapes import (
     HistoryOutput,
     LockOutput,
     LocksOutput,
+    LockTermOutput,
     RenewedOutput,
     SessionBegunOutput,
     SessionKeptOutput,
     SessionOutput,
     SessionsOutput,
-    TermOutput,
 )
 from octostore.api.timing import instant, milliseconds, retry_after_ms, safe_for_ms
 from octostore.leases.models import Ending
@@ -55,14 +55,17 @@ def held(space: str, name: str, outcome: Held) -> HeldOutput:
 
 def delayed(outcome: Delayed) -> LockDelayed:
     """An error by its status, with the body of an answer beside the envelope."""
-    return LockDelayed(
-        retry_after_ms=milliseconds(outcome.remaining),
-        **{
-            "status": "delayed",
-            "available_at": instant(outcome.available_at),
-            "lock_delay_seconds": -(-(outcome.available_at - (outcome.last.ended_at or 0)) // 1000),
-        },
-    )
+    length = outcome.last.delay
+    if outcome.last.ending is Ending.REVOKED:
+        # Whoever revoked said for how long; the delay of the grant is for its holder's ends.
+        length = timedelta(milliseconds=outcome.available_at - (outcome.last.ended_at or 0))
+    error = LockDelayed(retry_after_ms=milliseconds(outcome.remaining))
+    error.extra = {
+        "status": "delayed",
+        "available_at": instant(outcome.available_at),
+        "lock_delay_seconds": int(length.total_seconds()),
+    }
+    return error
 
 
 def renewed(outcome: Granted) -> RenewedOutput:
@@ -76,8 +79,7 @@ def renewed(outcome: Granted) -> RenewedOutput:
 
 def lock(space: str, name: str, state: Held | Delayed | Vacant, acl: list[str] | None = None) -> LockOutput:
     """A lock as everybody of the team may see it; who held it last is no matter once it is free."""
-    hold = state.hold if isinstance(state, Held) else None
-    last = hold or (None if isinstance(state, Held) else state.last)
+    hold, last = (state.hold, state.hold) if isinstance(state, Held) else (None, state.last)
     return LockOutput(
         name=name,
         status="held" if hold else "delayed" if isinstance(state, Delayed) else "free",
@@ -92,7 +94,7 @@ def lock(space: str, name: str, state: Held | Delayed | Vacant, acl: list[str] |
 
 
 def locks(
-    space: str, page: Sequence[tuple[str, Held]], *, total: int, prefix: str, next_cursor: str | None
+    space: str, page: Sequence[tuple[str, Held]], *, total: int, prefix: str | None, next_cursor: str | None
 ) -> LocksOutput:
     return LocksOutput(
         locks=[lock(space, name, state) for name, state in page], total=total, prefix=prefix, next_cursor=next_cursor
@@ -103,8 +105,8 @@ def terms(space: str, name: str, past: list[Past]) -> HistoryOutput:
     return HistoryOutput(name=name, terms=[term(space, name, one) for one in past])
 
 
-def term(space: str, name: str, past: Past) -> TermOutput:
-    return TermOutput(
+def term(space: str, name: str, past: Past) -> LockTermOutput:
+    return LockTermOutput(
         fencing_token=past.term,
         holder=past.holder or None,
         holder_id=services.holder_id(space, name, past),

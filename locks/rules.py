@@ -8,16 +8,17 @@ from datetime import timedelta
 from django.conf import settings
 
 from octostore.lib import ids
-from octostore.lib.errors import InvalidInput, InvalidTTL
+from octostore.lib.errors import InvalidInput, InvalidTTL, NotFound
 
-TERM_MAX = 2**53 - 1
+TERM_MAX = 2**53 - 1  # exact in JavaScript's numbers
 PAGE_DEFAULT, PAGE_MAX = 50, 200
 HISTORY_MAX = 200
 ACL_MAX_ENTRIES = 64
+ACL_ENTRY_PATTERN = rf"key:[A-Za-z0-9]{{12}}|user:{ids.CANDIDATE_ID.pattern}"
 REASON_MAX_CHARACTERS = 500
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_ACL_ENTRY = re.compile(r"key:[A-Za-z0-9]{12}|user:[^\x00-\x1f\x7f]{1,64}")
+_ACL_ENTRY = re.compile(ACL_ENTRY_PATTERN)
 
 
 def ttl(seconds: int | None) -> timedelta | None:
@@ -68,8 +69,11 @@ def session_id(text: str) -> str:
     return _uuid("session_id", text)
 
 
-def is_uuid(text: str) -> bool:
-    return _UUID.fullmatch(text) is not None
+def known_session(text: str) -> str:
+    """The id in a session's address, as the rows have it. Raises NotFound for what can be no session's."""
+    if not _UUID.fullmatch(text):
+        raise NotFound
+    return text.lower()
 
 
 def attempt(text: str | None) -> str | None:
@@ -105,7 +109,7 @@ def page(text: str | None) -> int:
 
 
 def history_limit(text: str | None) -> int:
-    return min(_whole("limit", text, default=PAGE_DEFAULT, high=HISTORY_MAX), settings.TERMS_KEPT)
+    return min(_whole("limit", text, default=HISTORY_MAX, high=HISTORY_MAX), settings.TERMS_KEPT)
 
 
 def _whole(field: str, text: str | None, *, default: int, high: int) -> int:
@@ -123,6 +127,7 @@ def _seconds(field: str, seconds: int | None, *, high: int) -> timedelta:
 
 
 def _uuid(field: str, text: str) -> str:
-    if not is_uuid(text):
+    """A UUID as it was given out, whichever case a client writes it in."""
+    if not _UUID.fullmatch(text):
         raise InvalidInput(f"{field} must be a UUID")
-    return text
+    return text.lower()

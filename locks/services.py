@@ -19,6 +19,7 @@ from octostore.leases.outcomes import (
     AttemptDiffers,
     AttemptOver,
     Delayed,
+    Described,
     Granted,
     GroupOver,
     GroupUnknown,
@@ -28,7 +29,6 @@ from octostore.leases.outcomes import (
     QuotaReached,
     Refused,
     Revoked,
-    Vacant,
 )
 from octostore.lib import secrets
 from octostore.lib.errors import (
@@ -46,11 +46,13 @@ from octostore.teams import audit, limits
 from octostore.teams.principals import Principal
 
 SPACES = "locks/"
+# A session that ended is told from an unknown one for so long.
+SESSION_MEMORY = timedelta(days=1)
 
 
 def within(principal: Principal, name: str) -> None:
     """Raises Forbidden for a name outside the key's prefix."""
-    if principal.prefix is not None and not name.startswith(principal.prefix):
+    if not principal.covers(name):
         raise Forbidden("This key is for other names")
 
 
@@ -73,11 +75,11 @@ def acquire(
     """Hold the lock for `ttl`, or learn who does, or from when it can be had.
 
     Raises Forbidden where the lock's acl refuses, Conflict, LockLimitExceeded, SessionExpired,
-    NotFound for an unknown session, and Unavailable also for a win that came too late to be of use.
+    NotFound for an unknown session, and Unavailable also for a win of which less than half would be
+    left: it is given back, but for a session's, which finds it again when it asks again.
     One that `waited` holds for a short first term; one that `gives_way` raises GaveWay instead of taking.
     """
     began_at = time.monotonic() if waited else received_at
-    first_ttl = min(ttl, timedelta(seconds=settings.WAITED_TTL_MAX_SECONDS)) if waited else ttl
 
     def give_way() -> None:
         raise GaveWay
@@ -87,19 +89,22 @@ def acquire(
         name,
         holder=holder,
         ttl=ttl,
-        first_ttl=first_ttl,
+        first_ttl=min(ttl, timedelta(seconds=settings.WAITED_TTL_MAX_SECONDS)) if waited else ttl,
         metadata=metadata,
         group=None if session_id is None else Membership(key=session_id, bound=ephemeral),
         delay=delay,
         charged_to=principal.visible,
         attempt=attempt,
-        access=Access(entries=(f"key:{principal.visible}", f"user:{principal.key_name}"), acl=acl),
+        access=Access(entries=(principal.actor, f"user:{principal.key_name}"), acl=acl),
         quota=limits.locks_max(principal.team_id),
         form=_as_uuid,
         admit=give_way if gives_way else None,
     )
     match outcome:
-        case Granted(replayed=False) if outcome.remaining - _since(began_at) < min(first_ttl, outcome.remaining) / 2:
+        case Granted(replayed=False) if _since(began_at) > outcome.remaining / 2:
+            if session_id is not None:
+                # Perhaps told to the same worker by another of its requests, or held by it for long.
+                raise Unavailable("The session holds the lock, but too little of it is left; acquire again")
             give_back(principal=principal, name=name, lease_id=outcome.capability)
             raise Unavailable("The grant came too late to be of use and was given back; try again with a new attempt")
         case Granted() | Held() | Delayed():
@@ -126,11 +131,12 @@ def renew(*, principal: Principal, name: str, lease_id: str, ttl: timedelta | No
 
 
 def release(*, principal: Principal, name: str, lease_id: str, delayed: bool) -> None:
-    """Give the lock back. Raises LeaseNotCurrent; InvalidInput when it was acquired without the delay asked for."""
-    if delayed:
-        state = engine.inspect(principal.lock_space, name)
-        if isinstance(state, Held) and not state.hold.delay:
-            raise InvalidInput("delay needs a lock that was acquired with lock_delay_seconds")
+    """Give the lock back; nobody acquires it then, where `delayed`, for the delay it was acquired with.
+
+    Raises LeaseNotCurrent; InvalidInput where there is no such delay.
+    """
+    if delayed and not engine.prove(principal.lock_space, name, capability=lease_id).delay:
+        raise InvalidInput("delay needs a lock that was acquired with lock_delay_seconds")
     engine.release(principal.lock_space, name, capability=lease_id, delayed=delayed)
 
 
@@ -140,41 +146,33 @@ def give_back(*, principal: Principal, name: str, lease_id: str) -> None:
         engine.release(principal.lock_space, name, capability=lease_id)
 
 
-def revoke(
-    *, principal: Principal, name: str, term: int, reason: str, delay: timedelta, request_id: str
-) -> Held | Delayed | Vacant:
-    """End exactly that term, on the word of the team's admin; the lock as it is then.
-
-    Raises Conflict when it is over.
-    """
-    outcome = engine.revoke(
-        principal.lock_space, name, term=term, reason=reason, actor=f"key:{principal.visible}", delay=delay
-    )
+def revoke(*, principal: Principal, name: str, term: int, reason: str, delay: timedelta, request_id: str) -> None:
+    """End exactly that term, on the word of the team's admin. Raises Conflict when it is over."""
+    outcome = engine.revoke(principal.lock_space, name, term=term, reason=reason, actor=principal.actor, delay=delay)
     if not isinstance(outcome, Revoked):
         raise Conflict("That term is over")
     audit.record(
         team_id=principal.team_id,
-        actor=f"key:{principal.visible}",
-        action="lock.revoke",
-        object=f"{name} term {term}",
+        actor=principal.actor,
+        action="lock_revoked",
+        object=f"lock:{name}",
         reason=reason,
         request_id=request_id,
+        before={"fencing_token": term},
     )
-    return engine.inspect(principal.lock_space, name)
 
 
-def status(*, principal: Principal, name: str) -> tuple[Held | Delayed | Vacant, list[str] | None]:
+def status(*, principal: Principal, name: str) -> Described:
     """Who holds the lock at this instant, and who may acquire it; one never held is free."""
-    return engine.inspect(principal.lock_space, name), engine.acl_of(principal.lock_space, name)
+    return engine.describe(principal.lock_space, name)
 
 
 def walk(*, principal: Principal, prefix: str, after: str, limit: int) -> tuple[list[tuple[str, Held]], int]:
     """The next live locks by name within `prefix` and the key's own, and how many there are in all."""
-    common = _common(prefix, principal.prefix or "")
-    if common is None:
+    shared = _shared(prefix, principal.prefix or "")
+    if shared is None:
         return [], 0
-    page = walking.live(principal.lock_space, prefix=common, after=after, limit=limit)
-    return page, walking.count(principal.lock_space, prefix=common)
+    return walking.live(principal.lock_space, prefix=shared, after=after, limit=limit)
 
 
 def terms(*, principal: Principal, name: str, limit: int) -> list[Past]:
@@ -199,8 +197,8 @@ def holder_id(space: str, name: str, hold: Hold | Past) -> str:
 
 
 def forget_idle() -> int:
-    """Forget the names of all teams nobody has held for the set time, and sessions long over."""
-    reaper.forget_groups(idle=timedelta(seconds=settings.ROOM_IDLE_SECONDS))
+    """Forget names, of all teams, that nobody has held for the set time, and sessions long over; how many names went."""
+    reaper.forget_groups(idle=SESSION_MEMORY)
     return reaper.forget(SPACES, idle=timedelta(seconds=settings.LOCK_IDLE_SECONDS))
 
 
@@ -208,8 +206,8 @@ def _as_uuid(raw: bytes) -> str:
     return str(uuid.UUID(bytes=raw[:16], version=4))
 
 
-def _common(one: str, other: str) -> str | None:
-    """The beginning that has both beginnings; None where no name can."""
+def _shared(one: str, other: str) -> str | None:
+    """The beginning of all names that begin in both ways; None where none can."""
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
     return longer if longer.startswith(shorter) else None
 

@@ -1,15 +1,16 @@
-"""The verbs of a session as pure steps: decode, one call, encode."""
+"""The verbs of a session as pure steps: decode, one call, encode.
+
+All need the scope `locks`: whoever knows a session's id acts as that session.
+"""
 
 from __future__ import annotations
 
-from octostore.api.authentication import require
-
 from locks import answers, rules, sessions, shapes
 from octostore.api import cursors
+from octostore.api.authentication import require
 from octostore.api.bodies import fill
 from octostore.api.counting import counted_as
 from octostore.api.door import Body, Caller, Reply
-from octostore.lib.errors import NotFound
 
 
 @counted_as("sessions")
@@ -24,25 +25,25 @@ def begin(body: Body, caller: Caller) -> Reply:
 def keep(session_id: str, body: Body, caller: Caller) -> Reply:
     body()
     principal = require(caller, "locks")
-    session = sessions.keep(principal=principal, session_id=_known(session_id))
+    session = sessions.keep(principal=principal, session_id=rules.known_session(session_id))
     return Reply(shape=answers.session_kept(session), outcome="kept")
 
 
 @counted_as("sessions")
 def end(session_id: str, caller: Caller) -> Reply:
     principal = require(caller, "locks")
-    sessions.end(principal=principal, session_id=_known(session_id))
+    sessions.end(principal=principal, session_id=rules.known_session(session_id))
     return Reply(shape=None, status=204, outcome="ended")
 
 
 def status(session_id: str, caller: Caller) -> Reply:
-    principal = require(caller, "read")
-    session, lock_count = sessions.status(principal=principal, session_id=_known(session_id))
+    principal = require(caller, "locks")
+    session, lock_count = sessions.status(principal=principal, session_id=rules.known_session(session_id))
     return Reply(shape=answers.session(principal.team_uuid, session, lock_count))
 
 
 def walk(caller: Caller, *, cursor: str | None, limit: str | None) -> Reply:
-    principal = require(caller, "read")
+    principal = require(caller, "locks")
     size = rules.page(limit)
     list_of = f"sessions {principal.team_uuid}"
     after = int(cursors.unseal(list_of, cursor) or 0)
@@ -50,12 +51,3 @@ def walk(caller: Caller, *, cursor: str | None, limit: str | None) -> Reply:
     shown = page[:size]
     next_cursor = cursors.seal(list_of, str(shown[-1][0].id)) if len(page) > size else None
     return Reply(shape=answers.sessions(principal.team_uuid, shown, next_cursor=next_cursor))
-
-
-def _known(session_id: str) -> str:
-    """A session's id as the rows have it; what is no UUID is no session's."""
-    return session_id if rules.is_uuid(session_id) else _absent()
-
-
-def _absent() -> str:
-    raise NotFound()

@@ -36,14 +36,12 @@ def status(*, principal: Principal, session_id: str) -> tuple[Alive | GroupOver,
     session = groups.inspect(principal.lock_space, session_id)
     if isinstance(session, GroupUnknown):
         raise NotFound()
-    return session, walking.count_held([session.key])[session.key]
+    return session, walking.count_held(session.key)
 
 
 def walk(*, principal: Principal, after: int, limit: int) -> list[tuple[Alive, int]]:
     """The team's next living sessions, and how many locks each holds."""
-    sessions = walking.groups(principal.lock_space, after=after, limit=limit)
-    counts = walking.count_held([session.key for session in sessions])
-    return [(session, counts[session.key]) for session in sessions]
+    return walking.groups(principal.lock_space, after=after, limit=limit)
 
 
 def _living(outcome: Alive | GroupOver | GroupUnknown) -> Alive:

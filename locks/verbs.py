@@ -9,22 +9,21 @@ import time
 from datetime import timedelta
 from functools import partial
 
-from octostore.api.authentication import require
-
 from locks import answers, names, rules, services, shapes, waiting, watch
 from octostore.api import cursors
+from octostore.api.authentication import require
 from octostore.api.bodies import fill
 from octostore.api.counting import counted_as
 from octostore.api.door import Body, Caller, Reply
 from octostore.leases.outcomes import Delayed, Granted
 from octostore.lib.errors import InvalidInput
 from octostore.live.tickets import WaitTicket, WatchTicket
-from octostore.teams.principals import Principal
+from octostore.teams.principals import Principal, Scope
 
 REPLAYED = {"Idempotent-Replayed": "true"}
 
 
-def enter(name: str, caller: Caller, scope: str) -> Principal:
+def enter(name: str, caller: Caller, scope: Scope) -> Principal:
     """The principal that may do this to that lock."""
     principal = require(caller, scope)
     services.within(principal, name)
@@ -75,7 +74,7 @@ def acquire(path: str, body: Body, caller: Caller, *, attempt: str | None) -> Re
 @counted_as("locks")
 def renew(path: str, body: Body, caller: Caller) -> Reply:
     name = names.lock_name(path)
-    asked = fill(shapes.RenewInput, body())
+    asked = fill(shapes.RenewLockInput, body())
     principal = enter(name, caller, "locks")
     ttl = rules.ttl(asked.ttl_seconds)
     outcome = services.renew(principal=principal, name=name, lease_id=rules.lease_id(asked.lease_id), ttl=ttl)
@@ -97,7 +96,7 @@ def revoke(path: str, body: Body, caller: Caller) -> Reply:
     name = names.lock_name(path)
     asked = fill(shapes.RevokeInput, body())
     principal = enter(name, caller, "admin")
-    state = services.revoke(
+    services.revoke(
         principal=principal,
         name=name,
         term=rules.fencing_token(asked.fencing_token),
@@ -105,26 +104,25 @@ def revoke(path: str, body: Body, caller: Caller) -> Reply:
         delay=rules.delay("delay_seconds", asked.delay_seconds),
         request_id=caller.request_id,
     )
-    return Reply(shape=answers.lock(principal.lock_space, name, state), outcome="revoked")
+    return Reply(shape=_present(principal, name), outcome="revoked")
 
 
 def status(path: str, caller: Caller) -> Reply:
     name = names.lock_name(path)
     principal = enter(name, caller, "read")
-    state, acl = services.status(principal=principal, name=name)
-    return Reply(shape=answers.lock(principal.lock_space, name, state, acl))
+    return Reply(shape=_present(principal, name))
 
 
 def walk(caller: Caller, *, prefix: str | None, cursor: str | None, limit: str | None) -> Reply:
     principal = require(caller, "read")
-    beginning = names.lock_prefix(prefix or "")
+    beginning = names.lock_prefix(prefix)
     size = rules.page(limit)
     list_of = f"locks {principal.team_uuid} {beginning}"
     after = cursors.unseal(list_of, cursor) or ""
     page, total = services.walk(principal=principal, prefix=beginning, after=after, limit=size + 1)
     shown = page[:size]
     next_cursor = cursors.seal(list_of, shown[-1][0]) if len(page) > size else None
-    shape = answers.locks(principal.lock_space, shown, total=total, prefix=beginning, next_cursor=next_cursor)
+    shape = answers.locks(principal.lock_space, shown, total=total, prefix=prefix, next_cursor=next_cursor)
     return Reply(shape=shape)
 
 
@@ -157,3 +155,8 @@ def open_watch(path: str, caller: Caller, *, last_event_id: str | None) -> Watch
     name = names.lock_name(path)
     principal = enter(name, caller, "read")
     return watch.open_stream(principal=principal, name=name, last_event_id=last_event_id)
+
+
+def _present(principal: Principal, name: str) -> shapes.LockOutput:
+    described = services.status(principal=principal, name=name)
+    return answers.lock(principal.lock_space, name, described.state, described.acl)

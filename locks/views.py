@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from locks import docs, session_verbs, verbs
+from locks import docs, session_docs, session_verbs, verbs
 from octostore.api.bodies import read_object
 from octostore.api.door import caller_of, respond
 from octostore.api.views import JsonView
@@ -78,27 +78,27 @@ class AclView(JsonView):
 
 
 class SessionsView(JsonView):
-    @docs.begin_session
+    @session_docs.begin
     def post(self, request: Request) -> HttpResponse:
         return respond(session_verbs.begin(lambda: read_object(request), caller_of(request)))
 
-    @docs.walk_sessions
+    @session_docs.walk
     def get(self, request: Request) -> HttpResponse:
         asked = request.query_params
         return respond(session_verbs.walk(caller_of(request), cursor=asked.get("cursor"), limit=asked.get("limit")))
 
 
 class SessionView(JsonView):
-    @docs.session_status
+    @session_docs.status
     def get(self, request: Request, session_id: str) -> HttpResponse:
         return respond(session_verbs.status(session_id, caller_of(request)))
 
-    @docs.end_session
+    @session_docs.end
     def delete(self, request: Request, session_id: str) -> HttpResponse:
         return respond(session_verbs.end(session_id, caller_of(request)))
 
 
 class KeepaliveView(JsonView):
-    @docs.keep_session
+    @session_docs.keep
     def post(self, request: Request, session_id: str) -> HttpResponse:
         return respond(session_verbs.keep(session_id, lambda: read_object(request), caller_of(request)))

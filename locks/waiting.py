@@ -10,7 +10,7 @@ from locks import services
 from octostore.leases import engine
 from octostore.leases.outcomes import Delayed, Granted, Held, Vacant
 from octostore.lib.errors import Unavailable
-from octostore.live.seats import seats
+from octostore.live.seats import seats, waits_of
 from octostore.live.tickets import Turn, WaitTicket
 from octostore.live.waiting import try_or_wait
 from octostore.teams import limits
@@ -30,7 +30,7 @@ def acquire(
         wait=wait,
         turn=turn,
         principal=principal,
-        take_seat=lambda: seats.take(f"waits of {principal.team_uuid}", at_most=limits.waits_max(principal.team_id)),
+        take_seat=lambda: seats.take(waits_of(principal.team_uuid), at_most=limits.waits_max(principal.team_id)),
     )
 
 

@@ -8,12 +8,12 @@ from msgspec import UNSET
 
 from locks.shapes import LockFrame
 from octostore.api.timing import instant
-from octostore.leases.models import Ending, LeaseEvent
+from octostore.leases.models import LeaseEvent
 from octostore.leases.outcomes import Held, Revision
 from octostore.leases.watching import State
 from octostore.live import sse
 from octostore.live.opening import open_watch
-from octostore.live.seats import seats
+from octostore.live.seats import seats, streams_of
 from octostore.live.tickets import WatchTicket
 from octostore.teams import limits
 from octostore.teams.principals import Principal
@@ -36,9 +36,7 @@ def open_stream(*, principal: Principal, name: str, last_event_id: str | None) -
         LockFrames(name),
         last_event_id=last_event_id,
         principal=principal,
-        take_seat=lambda: seats.take(
-            f"streams of {principal.team_uuid}", at_most=limits.streams_max(principal.team_id)
-        ),
+        take_seat=lambda: seats.take(streams_of(principal.team_uuid), at_most=limits.streams_max(principal.team_id)),
     )
 
 
@@ -62,23 +60,23 @@ class LockFrames:
         return sse.frame(None, frame, position=Revision(incarnation=event.incarnation, n=event.n))
 
     def state(self, state: State, *, kind: str = "state", with_id: bool) -> bytes:
-        """What is now; without an id it may be a renewal."""
+        """What is now: held, or not."""
+        told: Kind = "acquired" if isinstance(state, Held) else "released"
         position = state.revision if with_id else None
-        if isinstance(state, Held):
-            told: Kind = "acquired" if with_id or not state.hold.renewals else "renewed"
-            frame = LockFrame(
-                event=told,
-                lock_name=self._name,
-                fencing_token=state.hold.term,
-                expires_at=instant(state.hold.expires_at),
-                observed_at=instant(state.observed_at),
-            )
-        else:
-            last = state.last
-            frame = LockFrame(
-                event="expired" if last and last.ending is Ending.EXPIRED else "released",
-                lock_name=self._name,
-                fencing_token=last.term if last else UNSET,
-                observed_at=instant(state.observed_at),
-            )
-        return sse.frame(None if kind == "state" else kind, frame, position=position)
+        return sse.frame(None if kind == "state" else kind, self._present(told, state), position=position)
+
+    def renewal(self, state: State) -> bytes:
+        """A deadline that has moved: no event, so without an id."""
+        if not isinstance(state, Held):
+            return self.state(state, with_id=False)
+        return sse.frame(None, self._present("renewed", state))
+
+    def _present(self, told: Kind, state: State) -> LockFrame:
+        last = state.hold if isinstance(state, Held) else state.last
+        return LockFrame(
+            event=told,
+            lock_name=self._name,
+            fencing_token=last.term if last else UNSET,
+            expires_at=instant(state.hold.expires_at) if isinstance(state, Held) else UNSET,
+            observed_at=instant(state.observed_at),
+        )

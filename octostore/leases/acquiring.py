@@ -93,6 +93,7 @@ def acquire(
     ttl_ms, delay_ms = milliseconds(ttl), milliseconds(delay)
     group_id, bound = (group.key, group.bound) if group else (None, False)
     entries = [acl_text([entry]) for entry in access.entries] if access else [None, None]
+    acl = acl_text(access.acl) if access and access.acl else None
     grant = Grant(
         space=space,
         name=name,
@@ -109,9 +110,16 @@ def acquire(
         capability_digest=keyring.digest(capability),
         attempt_digest=secrets.digest("attempt", space, name, attempt) if attempt is not None else None,
         content_digest=secrets.digest(
-            "content", holder, str(ttl_ms), repr(metadata), repr(group_id), str(delay_ms), *(["bound"] if bound else [])
+            "content",
+            holder,
+            str(ttl_ms),
+            repr(metadata),
+            repr(group_id),
+            str(delay_ms),
+            *(["bound"] if bound else []),
+            *([acl] if acl else []),
         ),
-        acl=acl_text(access.acl) if access and access.acl else None,
+        acl=acl,
         principal=entries[0],
         principal_name=entries[1],
         quota=quota,
@@ -157,6 +165,11 @@ def acquire(
 def acl_text(entries: tuple[str, ...] | list[str]) -> str:
     """An acl as its row keeps it: each entry a line of its own within newlines, in order."""
     return "\n" + "".join(f"{entry}\n" for entry in sorted(set(entries)))
+
+
+def acl_entries(text: str | None) -> list[str] | None:
+    """The entries of an acl as its row keeps it; None for everybody."""
+    return None if text is None else text.strip("\n").split("\n")
 
 
 def _known(row: Row, grant: Grant, form: Callable[[bytes], str]) -> Acquired | None:

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from octostore.leases import keyring, storage
-from octostore.leases.acquiring import Access, Acquired, Membership, acl_text, acquire
+from octostore.leases.acquiring import Access, Acquired, Membership, acl_entries, acl_text, acquire
 from octostore.leases.errors import NotCurrent
 from octostore.leases.models import Ending
-from octostore.leases.outcomes import Delayed, Granted, Held, Released, Revoked, Vacant
+from octostore.leases.outcomes import Delayed, Described, Granted, Held, Hold, Released, Revoked, Vacant
 from octostore.leases.readings import granted, hold, milliseconds, same, state
 from octostore.leases.rows import TERM_MAX
 from octostore.leases.settling import settle_overdue
@@ -24,10 +24,11 @@ __all__ = [
     "Access",
     "Acquired",
     "Membership",
-    "acl_of",
     "acquire",
     "count_live",
+    "describe",
     "inspect",
+    "prove",
     "release",
     "renew",
     "revoke",
@@ -103,10 +104,19 @@ def count_live(space: str) -> dict[str, int]:
     return counts
 
 
-def acl_of(space: str, name: str) -> list[str] | None:
-    """Who may acquire the name; None for everybody."""
+def describe(space: str, name: str) -> Described:
+    """`inspect`, and who may acquire the name."""
     row = storage.run(lambda transitions: transitions.read(space, name))
-    return row.acl.strip("\n").split("\n") if row and row.acl is not None else None
+    return Described(state=state(row), acl=acl_entries(row.acl) if row else None)
+
+
+def prove(space: str, name: str, *, capability: str) -> Hold:
+    """The live term that the capability proves. Raises NotCurrent as `renew` does."""
+    digest = keyring.digest(capability)
+    row = storage.run(lambda transitions: transitions.read(space, name))
+    if not row or not row.is_live or not same(row.capability_digest, digest):
+        raise _not_current(space, name, digest)
+    return hold(row)
 
 
 def set_acl(space: str, name: str, acl: Sequence[str] | None, *, capability: str | None) -> None:
@@ -116,10 +126,11 @@ def set_acl(space: str, name: str, acl: Sequence[str] | None, *, capability: str
     """
     text = None if acl is None else acl_text(list(acl))
     digest = None if capability is None else keyring.digest(capability)
-    if digest is None:
+    if digest is None and text is not None:
         storage.run(lambda transitions: transitions.found(space, name))
-    if not storage.run(lambda transitions: transitions.set_acl(space, name, text, digest)):
-        raise _not_current(space, name, digest or b"")
+    done = storage.run(lambda transitions: transitions.set_acl(space, name, text, digest))
+    if not done and digest is not None:
+        raise _not_current(space, name, digest)
 
 
 def _not_current(space: str, name: str, digest: bytes) -> NotCurrent:

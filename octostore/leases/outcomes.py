@@ -95,6 +95,14 @@ class Vacant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """A name as it is at one instant, and whom its acl lists; None where everybody may acquire it."""
+
+    state: Held | Delayed | Vacant
+    acl: list[str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptDiffers:
     """The attempt's key was used with other content, and that term lives."""
 

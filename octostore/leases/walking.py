@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from octostore.leases import storage
 from octostore.leases.models import Lease, LeaseGroup
@@ -17,55 +18,56 @@ from octostore.leases.rows import Row
 _LAST = "\U0010ffff"
 
 
-def live(space: str, *, prefix: str, after: str, limit: int) -> list[tuple[str, Held]]:
-    """The next `limit` live leases whose name begins with `prefix` and comes after `after`.
+def live(space: str, *, prefix: str, after: str, limit: int) -> tuple[list[tuple[str, Held]], int]:
+    """The next `limit` live leases whose name begins with `prefix` and comes after `after`, and how many there are.
 
     A lease that lasts through a walk is met exactly once, however the others change.
     """
     now = _now()
-    rows = _live(space, prefix, now).filter(name__gt=after).order_by("name").values_list("name", *Row._fields[:-1])
-    found = storage.run(lambda _: list(rows[:limit]))
-    states = [(name, state(Row._make((*columns, now)))) for name, *columns in found]
-    return [(name, held) for name, held in states if isinstance(held, Held)]
+    found = Lease.objects.filter(
+        space=space, name__gte=prefix, name__lt=prefix + _LAST, ended_at=None, expires_at__gt=now
+    )
+    page = found.filter(name__gt=after).order_by("name").values_list("name", *Row._fields[:-1])
+    states = [(name, state(Row._make((*columns, now)))) for name, *columns in _rows(page[:limit])]
+    return [(name, held) for name, held in states if isinstance(held, Held)], _number(found)
 
 
-def count(space: str, *, prefix: str) -> int:
-    """How many leases of the space whose name begins with `prefix` are live."""
+def groups(space: str, *, after: int, limit: int) -> list[tuple[Alive, int]]:
+    """The next `limit` live groups of the space in the order in which they began, and how many leases each holds."""
     now = _now()
-    counted: int = storage.run(lambda _: _live(space, prefix, now).count())
-    return counted
-
-
-def groups(space: str, *, after: int, limit: int) -> list[Alive]:
-    """The next `limit` live groups of the space, in the order in which they began."""
-    now = _now()
-    rows = LeaseGroup.objects.filter(space=space, id__gt=after, ended_at=None, expires_at__gt=now).order_by("id")
-    return [_alive(group, now) for group in storage.run(lambda _: list(rows[:limit]))]
+    found = _live_groups(space, now).filter(id__gt=after).order_by("id")
+    alive = [_alive(group, now) for group in storage.read(found[:limit])]
+    counts = _count_held([group.key for group in alive], now)
+    return [(group, counts[group.key]) for group in alive]
 
 
 def count_groups(space: str) -> int:
     """How many groups of the space live."""
-    now = _now()
-    counted: int = storage.run(
-        lambda _: LeaseGroup.objects.filter(space=space, ended_at=None, expires_at__gt=now).count()
-    )
-    return counted
+    return _number(_live_groups(space, _now()))
 
 
-def count_held(keys: Sequence[str]) -> dict[str, int]:
-    """How many live leases each of these groups holds."""
-    now = _now()
-    rows = Lease.objects.filter(group_id__in=list(keys), ended_at=None, expires_at__gt=now).values_list("group_id")
-    counts = dict.fromkeys(keys, 0)
-    for (key,) in storage.run(lambda _: list(rows)):
-        counts[key] += 1
-    return counts
+def count_held(key: str) -> int:
+    """How many live leases the group holds."""
+    return _count_held([key], _now())[key]
 
 
-def _live(space: str, prefix: str, now: int) -> QuerySet[Lease]:
-    return Lease.objects.filter(
-        space=space, name__gte=prefix, name__lt=prefix + _LAST, ended_at=None, expires_at__gt=now
-    )
+def _live_groups(space: str, now: int) -> QuerySet[LeaseGroup]:
+    return LeaseGroup.objects.filter(space=space, ended_at=None, expires_at__gt=now)
+
+
+def _count_held(keys: Sequence[str], now: int) -> dict[str, int]:
+    held = Lease.objects.filter(group_id__in=keys, ended_at=None, expires_at__gt=now).order_by()
+    return dict.fromkeys(keys, 0) | dict(_rows(held.values_list("group_id").annotate(Count("id"))))
+
+
+def _number(query: QuerySet[Any]) -> int:
+    counted = _rows(query.order_by().values_list("space").annotate(Count("id")))
+    return counted[0][1] if counted else 0
+
+
+def _rows(query: QuerySet[Any, Any]) -> list[Any]:
+    rows: list[Any] = storage.run(lambda transitions: transitions.evaluate(query.all()))
+    return rows
 
 
 def _now() -> int:

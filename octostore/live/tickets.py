@@ -40,6 +40,9 @@ class Encoder(Protocol):
     def state(self, state: State, *, kind: str = "state", with_id: bool) -> bytes:
         """What is now, as a frame of `kind`."""
 
+    def renewal(self, state: State) -> bytes:
+        """A deadline that has moved, which is no event."""
+
 
 @dataclass(slots=True, kw_only=True)
 class WatchTicket:
