@@ -197,7 +197,7 @@ def holder_id(space: str, name: str, hold: Hold | Past) -> str:
 
 
 def forget_idle() -> int:
-    """Forget names, of all teams, that nobody has held for the set time, and sessions long over; how many names went."""
+    """Forget names that nobody has held for the set time, and sessions long over, of all teams; how many names."""
     reaper.forget_groups(idle=SESSION_MEMORY)
     return reaper.forget(SPACES, idle=timedelta(seconds=settings.LOCK_IDLE_SECONDS))
 

@@ -14,12 +14,14 @@ class AnyText(StringConverter):
     regex = r"[\s\S]*"
 
 
-class SomeText(StringConverter):
-    regex = r"[\s\S]+"
+class NoSlashAtTheEnd(StringConverter):
+    """With one it is no address, here as everywhere."""
+
+    regex = r"[\s\S]*[^/]"
 
 
 register_converter(AnyText, "any")
-register_converter(SomeText, "some")
+register_converter(NoSlashAtTheEnd, "bare")
 
 urlpatterns = [
     path("locks", views.LocksView.as_view(), name="locks"),
@@ -30,7 +32,7 @@ urlpatterns = [
     path("locks/<any:name>/watch", views.WatchView.as_view(), name="watch-lock"),
     path("locks/<any:name>/history", views.HistoryView.as_view(), name="lock-history"),
     path("locks/<any:name>/acl", views.AclView.as_view(), name="lock-acl"),
-    path("locks/<some:name>", views.LockView.as_view(), name="lock"),
+    path("locks/<bare:name>", views.LockView.as_view(), name="lock"),
     path("sessions", views.SessionsView.as_view(), name="sessions"),
     path("sessions/<str:session_id>", views.SessionView.as_view(), name="session"),
     path("sessions/<str:session_id>/keepalive", views.KeepaliveView.as_view(), name="keepalive"),

@@ -247,7 +247,10 @@ def _error_schema() -> Schema:
                 "enum": ["released", "expired", "removed"],
                 "description": "With lease_not_current, to the holder of the last term alone: how it ended.",
             },
-            "status": {"type": "string", "description": "`delayed` with lock_delayed; in the answer of /ready, its own."},
+            "status": {
+                "type": "string",
+                "description": "`delayed` with lock_delayed; in the answer of /ready, its own.",
+            },
             "available_at": {
                 "type": "string",
                 "format": "date-time",

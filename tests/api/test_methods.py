@@ -10,7 +10,13 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-PARTS = {"<str:election_id>": "room-of-eight", "<str:term>": "1"}
+PARTS = {
+    "<str:election_id>": "room-of-eight",
+    "<str:term>": "1",
+    "<any:name>": "repo",
+    "<bare:name>": "repo",
+    "<str:session_id>": "0c7f4a52-9a3e-4d1c-8a76-2f9c51e0b3d7",
+}
 
 
 def routes(resolver: URLResolver, prefix: str = "/") -> Iterator[tuple[str, Any]]:
