@@ -28,7 +28,7 @@ def keep(*, principal: Principal, session_id: str) -> Alive:
 
 def end(*, principal: Principal, session_id: str) -> None:
     """End the session, and with it its ephemeral locks. Raises NotFound, SessionExpired."""
-    _living(groups.dissolve(principal.lock_space, session_id))
+    _living(groups.dissolve(principal.lock_space, session_id, reason="session_deleted"))
 
 
 def status(*, principal: Principal, session_id: str) -> tuple[Alive | GroupOver, int]:

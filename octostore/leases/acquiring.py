@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -83,17 +84,18 @@ def acquire(
 
     `attempt` is a secret of the caller that makes retries safe: while its term lives, the same
     attempt with the same content gets the same term and capability. A group that acquires what it
-    holds gets it again, the deadline only growing. `form` writes the capability's 32 bytes. Both
-    hooks may raise: `charge` is asked once, unless the attempt is known; `admit` when the name looks
-    free. A loser writes nothing.
+    holds gets it again, the deadline only growing. At most `quota` terms that were acquired under a
+    quota are live in the space. `form` writes the capability's 32 bytes. Both hooks may raise:
+    `charge` is asked once, unless the attempt is known; `admit` when the name looks free. A loser
+    writes nothing.
     """
     nonce = secrets.mint(secrets.NONCE_BYTES)
     key = keyring.current()
     capability = keyring.capability(key.id, nonce, space, name, form)
     ttl_ms, delay_ms = milliseconds(ttl), milliseconds(delay)
     group_id, bound = (group.key, group.bound) if group else (None, False)
-    entries = [acl_text([entry]) for entry in access.entries] if access else [None, None]
-    acl = acl_text(access.acl) if access and access.acl else None
+    principal, principal_name = map(json.dumps, access.entries) if access else (None, None)
+    acl = acl_text(access.acl) if access and access.acl is not None else None
     grant = Grant(
         space=space,
         name=name,
@@ -120,13 +122,11 @@ def acquire(
             *([acl] if acl else []),
         ),
         acl=acl,
-        principal=entries[0],
-        principal_name=entries[1],
+        principal=principal,
+        principal_name=principal_name,
         quota=quota,
     )
     for _ in range(ROUNDS):
-        if group_id is not None and isinstance(gone := groups.inspect(space, group_id), GroupUnknown | GroupOver):
-            return gone
         row = storage.run(lambda transitions: transitions.read(space, name))
         if row and same(row.nonce, nonce):
             # The reply to our own take was lost on the way from the database.
@@ -137,9 +137,12 @@ def acquire(
             # About to be told that its term is over, so it must be over: see `_not_current` of the engine.
             settle_overdue(space, name)
             continue
-        outcome = _known(row, grant, form) if row else None
-        if outcome:
-            return outcome
+        if row and (known := _known(row, grant, form)):
+            return known
+        if group_id is not None and isinstance(gone := groups.inspect(space, group_id), GroupUnknown | GroupOver):
+            return gone
+        if row and (barred := _barred(row, grant)):
+            return barred
         if charge:
             charge()
             charge = None
@@ -157,36 +160,39 @@ def acquire(
         if taken:
             lease_changed.send(sender=None, space=space, name=name)
             return granted(taken, capability)
-        if quota is not None and sum(storage.run(lambda transitions: transitions.count(space)).values()) >= quota:
+        if quota is not None and storage.run(lambda transitions: transitions.count_open(space)) >= quota:
             return QuotaReached()
     raise Unavailable("The name changes hands faster than this request could follow")
 
 
-def acl_text(entries: tuple[str, ...] | list[str]) -> str:
-    """An acl as its row keeps it: each entry a line of its own within newlines, in order."""
-    return "\n" + "".join(f"{entry}\n" for entry in sorted(set(entries)))
+def acl_text(entries: Iterable[str]) -> str:
+    """An acl as its row keeps it: a JSON array in order, in which an entry's own JSON is found nowhere else."""
+    return json.dumps(sorted(set(entries)))
 
 
 def acl_entries(text: str | None) -> list[str] | None:
     """The entries of an acl as its row keeps it; None for everybody."""
-    return None if text is None else text.strip("\n").split("\n")
+    return None if text is None else json.loads(text)
 
 
-def _known(row: Row, grant: Grant, form: Callable[[bytes], str]) -> Acquired | None:
-    """What the row already says to this caller: a known attempt, or an acl; None when nothing."""
-    if grant.attempt_digest is not None and same(row.attempt_digest, grant.attempt_digest):
-        if not row.is_live and row.left_at > row.now - ATTEMPT_MEMORY_MS:
-            return AttemptOver(term=row.term)
-        if row.is_live and not same(row.content_digest, grant.content_digest):
-            return AttemptDiffers(term=row.term)
-        if row.is_live:
-            return granted(row, _capability(row, grant, form), replayed=True)
-    if row.acl is not None:
-        if not any(entry is not None and entry in row.acl for entry in (grant.principal, grant.principal_name)):
-            return Refused()
-        if grant.acl is not None and grant.acl != row.acl:
-            return AclDiffers()
-    return None
+def _known(row: Row, grant: Grant, form: Callable[[bytes], str]) -> Granted | AttemptDiffers | AttemptOver | None:
+    """What an attempt is told that had its term; None for another one."""
+    if grant.attempt_digest is None or not same(row.attempt_digest, grant.attempt_digest):
+        return None
+    if row.is_live and not same(row.content_digest, grant.content_digest):
+        return AttemptDiffers(term=row.term)
+    if row.is_live:
+        return granted(row, _capability(row, grant, form), replayed=True)
+    return AttemptOver(term=row.term) if row.left_at > row.now - ATTEMPT_MEMORY_MS else None
+
+
+def _barred(row: Row, grant: Grant) -> Refused | AclDiffers | None:
+    """Whether the name's acl lets the caller acquire; the take judges it again."""
+    if row.acl is None:
+        return None
+    if not any(entry is not None and entry in row.acl for entry in (grant.principal, grant.principal_name)):
+        return Refused()
+    return AclDiffers() if grant.acl not in (None, row.acl) else None
 
 
 def _extend(row: Row, grant: Grant, form: Callable[[bytes], str]) -> Granted | None:

@@ -37,10 +37,18 @@ class Lease(models.Model):
     # deadline, kept so by every keepalive, and so a lease is always judged by its own row alone.
     bound = models.BooleanField(default=False)
     own_expires_at = models.BigIntegerField(default=0)
-    # Who may acquire, one entry a line within newlines; null for everybody. Outlives the terms.
+    # Who may acquire, as a JSON array; null for everybody. Outlives the terms.
     acl = models.TextField(null=True)
     # Whom the grant counts against, as a pseudonym.
     charged_to = models.TextField(default="")
+    # Whether the term counts against the quota of its space while it is open, that is until its end is marked.
+    counted = models.BooleanField(default=False)
+    # The space, while such a term is open. Null for all others, so its index costs them nothing.
+    open_in = models.GeneratedField(
+        expression=models.Case(models.When(counted=True, ended_at=None, then="space")),
+        output_field=models.TextField(),
+        db_persist=True,
+    )
     ttl_ms = models.BigIntegerField(default=0)
     # How long nobody may acquire after this term expires.
     delay_ms = models.BigIntegerField(default=0)
@@ -70,6 +78,7 @@ class Lease(models.Model):
         constraints = [models.UniqueConstraint(fields=["space", "name"], name="lease_name")]
         indexes = [
             models.Index(fields=["group_id"], name="lease_group", condition=models.Q(group_id__isnull=False)),
+            models.Index(fields=["open_in"], name="lease_open", condition=models.Q(open_in__isnull=False)),
         ]
 
     def __str__(self) -> str:

@@ -88,11 +88,11 @@ class Grant(NamedTuple):
     capability_digest: bytes
     attempt_digest: bytes | None
     content_digest: bytes | None
-    # Left with the name where it has no acl; and the lines by which its present one is judged.
+    # Left with the name where it has no acl; and what its present one must have in it, either.
     acl: str | None
     principal: str | None
     principal_name: str | None
-    # How many names of the space may be live, this one included.
+    # How many counted terms of the space may be live, this one included; None where it is not counted.
     quota: int | None
 
 
@@ -110,8 +110,9 @@ class Group(NamedTuple):
     now: int
 
     @property
-    def is_live(self) -> bool:
-        return self.ended_at is None and self.expires_at > self.now
+    def is_overdue(self) -> bool:
+        """Past its deadline, and nobody has marked the end yet."""
+        return self.ended_at is None and self.expires_at <= self.now
 
 
 GROUP_COLUMNS = ", ".join(Group._fields[:-1])

@@ -1,15 +1,14 @@
-"""The engine's steps on PostgreSQL: one bounded round trip each, in autocommit."""
+"""The engine's steps on PostgreSQL: one bounded round trip each, in autocommit, unless a group moves its leases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
 from typing import Any, TypeVar, cast
 
 from django.conf import settings
 from django.db import connection, transaction
 
-from octostore.leases.postgresql import statements
+from octostore.leases.postgresql import group_statements, statements
 from octostore.leases.postgresql.base import DatabaseWrapper
 from octostore.leases.rows import Grant, Group, Row
 
@@ -29,20 +28,18 @@ def found(space: str, name: str) -> None:
 
 
 def take(grant: Grant) -> Row | None:
-    statement = statements.TAKE if grant.group_id is None else statements.TAKE_IN_GROUP
-    before = None if grant.quota is None else statements.QUOTA_LOCK
-    rows = _execute(statement, grant._asdict(), before=before)
-    return Row._make(rows[0]) if rows else None
+    among = statements if grant.group_id is None else group_statements
+    return _row(among.TAKE if grant.quota is None else among.TAKE_COUNTED, **grant._asdict())
 
 
 def renew(space: str, name: str, capability_digest: bytes, ttl_ms: int | None, *, bound: bool = False) -> Row | None:
-    statement = statements.RENEW_BOUND if bound else statements.RENEW
+    statement = group_statements.RENEW_BOUND if bound else statements.RENEW
     return _row(statement, space=space, name=name, capability_digest=capability_digest, ttl_ms=ttl_ms)
 
 
 def extend(space: str, name: str, group_id: str, capability_digest: bytes, ttl_ms: int) -> Row | None:
     return _row(
-        statements.EXTEND,
+        group_statements.EXTEND,
         space=space,
         name=name,
         group_id=group_id,
@@ -55,29 +52,34 @@ def set_acl(space: str, name: str, acl: str | None, capability_digest: bytes | N
     return _row(statements.SET_ACL, space=space, name=name, acl=acl, capability_digest=capability_digest)
 
 
-def form(space: str, key: str, charged_to: str, ttl_ms: int) -> Group:
-    parameters = {"space": space, "key": key, "charged_to": charged_to, "ttl_ms": ttl_ms}
-    return Group._make(_execute(statements.FORM, parameters)[0])
+def form(space: str, key: str, charged_to: str, ttl_ms: int) -> Group | None:
+    return _group(group_statements.FORM, space=space, key=key, charged_to=charged_to, ttl_ms=ttl_ms)
 
 
 def read_group(space: str, key: str) -> Group | None:
-    return _group(statements.READ_GROUP, {"space": space, "key": key})
+    return _group(group_statements.READ, space=space, key=key)
 
 
 def keep(space: str, key: str) -> Group | None:
-    return _group(statements.KEEP, {"space": space, "key": key}, before=statements.LOCK_GROUP)
+    rows = _behind_group(group_statements.KEEP, space=space, key=key)
+    return Group._make(rows[0]) if rows else None
 
 
-def dissolve(space: str, key: str, *, live: bool) -> Group | None:
-    return _group(statements.DISSOLVE, {"space": space, "key": key, "live": live}, before=statements.LOCK_GROUP)
+def dissolve(space: str, key: str, reason: str) -> tuple[Group, list[str]] | None:
+    rows = _behind_group(group_statements.DISSOLVE, space=space, key=key, reason=reason)
+    return (Group._make(rows[0][:-1]), rows[0][-1]) if rows else None
+
+
+def settle_group(space: str, key: str) -> None:
+    _execute(group_statements.SETTLE, {"space": space, "key": key})
 
 
 def sweep_groups(batch: int) -> int:
-    return _number(statements.SWEEP_GROUPS, batch=batch)
+    return _number(group_statements.SWEEP, batch=batch)
 
 
 def forget_groups(idle_ms: int, batch: int) -> int:
-    return _number(statements.FORGET_GROUPS, idle_ms=idle_ms, batch=batch)
+    return _number(group_statements.FORGET, idle_ms=idle_ms, batch=batch)
 
 
 def release(space: str, name: str, capability_digest: bytes, delayed: bool) -> Row | None:
@@ -107,11 +109,18 @@ def trim(kept: int, batch: int) -> int:
 
 
 def restore(reason: str, actor: str) -> int:
+    # Groups first: a keepalive in between finds its group ended.
+    with connection.cursor() as cursor:
+        cursor.execute(group_statements.RESTORE)
     return _number(statements.RESTORE, reason=reason, actor=actor)
 
 
 def count(space: str) -> dict[str, int]:
     return dict(_execute(statements.COUNT, {"space": space}))
+
+
+def count_open(space: str) -> int:
+    return int(_execute(statements.COUNT_OPEN, {"space": space})[0][0])
 
 
 def positions(space: str, names: list[str]) -> list[tuple[Any, ...]]:
@@ -129,8 +138,8 @@ def _row(statement: str, **parameters: Any) -> Row | None:
     return Row._make(rows[0]) if rows else None
 
 
-def _group(statement: str, parameters: dict[str, Any], *, before: str | None = None) -> Group | None:
-    rows = _execute(statement, parameters, before=before)
+def _group(statement: str, **parameters: Any) -> Group | None:
+    rows = _execute(statement, parameters)
     return Group._make(rows[0]) if rows else None
 
 
@@ -141,14 +150,27 @@ def _number(statement: str, **parameters: Any) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _execute(
-    statement: str, parameters: dict[str, Any], *, before: str | None = None, rows: bool = True
-) -> list[tuple[Any, ...]]:
-    """Run one statement; `before` takes a lock first, in a transaction around both."""
+def _execute(statement: str, parameters: dict[str, Any], *, rows: bool = True) -> list[tuple[Any, ...]]:
     database = cast(DatabaseWrapper, connection)
-    alone = nullcontext() if before is None else transaction.atomic(durable=True)
-    with database.bounded(settings.STORAGE_WAIT_SECONDS), alone, database.cursor() as cursor:
-        if before is not None:
-            cursor.execute(before, parameters)
+    with database.bounded(settings.STORAGE_WAIT_SECONDS), database.cursor() as cursor:
         cursor.execute(statement, parameters)
         return cursor.fetchall() if rows else []
+
+
+def _behind_group(statement: str, **parameters: Any) -> list[tuple[Any, ...]]:
+    """Run a statement whose snapshot holds what the group's lock waited for; no rows without the group.
+
+    Two statements and the commit, each bounded.
+    """
+    database = cast(DatabaseWrapper, connection)
+    with (
+        database.bounded(settings.STORAGE_WAIT_SECONDS),
+        transaction.atomic(durable=True),
+        database.cursor() as cursor,
+    ):
+        cursor.execute(group_statements.LOCK_GROUP, parameters)
+        if not cursor.fetchall():
+            return []
+        cursor.execute(statement, parameters)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows

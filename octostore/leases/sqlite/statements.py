@@ -24,8 +24,8 @@ FROM leases_lease lease JOIN leases_clock clock ON clock.id = 1 WHERE {_NAMED}""
 
 # A vacant row for a new name; it never grants.
 FOUND = """INSERT INTO leases_lease (space, name, term, holder, charged_to, ttl_ms, delay_ms, began_at, expires_at,
-    renewals, ended_at, ending, available_at, incarnation, events, key_id, bound, own_expires_at)
-VALUES (%(space)s, %(name)s, 0, '', '', 0, 0, 0, 0, 0, %(now)s, '', 0, 0, 0, '', 0, 0)
+    renewals, ended_at, ending, available_at, incarnation, events, key_id, bound, own_expires_at, counted)
+VALUES (%(space)s, %(name)s, 0, '', '', 0, 0, 0, 0, 0, %(now)s, '', 0, 0, 0, '', 0, 0, 0)
 ON CONFLICT (space, name) DO NOTHING"""
 
 # What an update returned, as an event: an end by its kind and instant, a grant by its beginning.
@@ -42,6 +42,10 @@ SETTLE = f"""UPDATE leases_lease SET ended_at = expires_at, ending = 'expired', 
     available_at = expires_at + delay_ms
 WHERE {_NAMED} AND ended_at IS NULL AND expires_at <= %(now)s RETURNING {COLUMNS}"""
 
+# How many counted terms of a space are live.
+COUNT_OPEN = """SELECT count(*) FROM leases_lease counted
+WHERE counted.open_in = %(space)s AND counted.expires_at > %(now)s"""
+
 # Grant a name whose end is marked: no row when it is held, delayed, absent, or when the attempt or the
 # nonce has had its term, the group has ended, the acl refuses or the quota is used up. A clock behind a
 # marked end delays nobody.
@@ -51,17 +55,16 @@ TAKE = f"""UPDATE leases_lease SET
     ttl_ms = %(ttl_ms)s, delay_ms = %(delay_ms)s, began_at = %(now)s,
     expires_at = CASE WHEN %(bound)s THEN min(%(now)s + %(first_ms)s, {_GROUP_UNTIL}) ELSE %(now)s + %(first_ms)s END,
     bound = %(bound)s, own_expires_at = %(now)s + %(first_ms)s, acl = coalesce(acl, %(acl)s),
-    renewals = 0, ended_at = NULL, ending = '', available_at = 0,
+    counted = %(quota)s IS NOT NULL, renewals = 0, ended_at = NULL, ending = '', available_at = 0,
     nonce = %(nonce)s, key_id = %(key_id)s, capability_digest = %(capability_digest)s,
     attempt_digest = %(attempt_digest)s, content_digest = %(content_digest)s
 WHERE {_NAMED} AND ended_at IS NOT NULL AND available_at <= max(%(now)s, ended_at)
     AND nonce IS NOT %(nonce)s
     AND (attempt_digest = %(attempt_digest)s AND ended_at > %(now)s - {ATTEMPT_MEMORY_MS}) IS NOT TRUE
     AND (%(group_id)s IS NULL OR {_GROUP_UNTIL} > %(now)s)
-    AND (acl IS NULL OR instr(acl, %(principal)s) > 0 OR instr(acl, %(principal_name)s) > 0)
-    AND (%(acl)s IS NULL OR acl IS NULL OR acl = %(acl)s)
-    AND (%(quota)s IS NULL OR %(quota)s > (SELECT count(*) FROM leases_lease other
-        WHERE other.space = %(space)s AND other.ended_at IS NULL AND other.expires_at > %(now)s))
+    AND (acl IS NULL OR ((%(acl)s IS NULL OR acl = %(acl)s)
+        AND (instr(acl, %(principal)s) > 0 OR instr(acl, %(principal_name)s) > 0)))
+    AND (%(quota)s IS NULL OR %(quota)s > ({COUNT_OPEN}))
 RETURNING {COLUMNS}"""
 
 # Move the deadline of a live term that is not bound, for the right capability alone.
@@ -73,7 +76,7 @@ WHERE {_PROVEN} AND NOT bound RETURNING {COLUMNS}"""
 
 # The same for a bound term: never beyond its group's deadline.
 RENEW_BOUND = f"""UPDATE leases_lease SET own_expires_at = {_RENEWED}, ttl_ms = coalesce(%(ttl_ms)s, ttl_ms),
-    expires_at = min({_RENEWED}, (SELECT expires_at FROM leases_leasegroup WHERE key = leases_lease.group_id)),
+    expires_at = min({_RENEWED}, (SELECT expires_at FROM leases_leasegroup WHERE key = group_id)),
     renewals = renewals + 1
 WHERE {_PROVEN} AND bound RETURNING {COLUMNS}"""
 
@@ -138,33 +141,41 @@ RETURNING {COLUMNS}"""
 
 _THE_GROUP = "space = %(space)s AND key = %(key)s"
 
-# A new group.
+# A new group; a key that is there already is the rerun's own.
 FORM = f"""INSERT INTO leases_leasegroup (space, key, charged_to, ttl_ms, began_at, expires_at, ending)
-VALUES (%(space)s, %(key)s, %(charged_to)s, %(ttl_ms)s, %(now)s, %(now)s + %(ttl_ms)s, '') RETURNING {GROUP_COLUMNS}"""
+VALUES (%(space)s, %(key)s, %(charged_to)s, %(ttl_ms)s, %(now)s, %(now)s + %(ttl_ms)s, '')
+ON CONFLICT (key) DO UPDATE SET key = excluded.key WHERE leases_leasegroup.space = excluded.space
+RETURNING {GROUP_COLUMNS}"""
 
 READ_GROUP = f"""SELECT {", ".join(f"lease_group.{column}" for column in GROUP_COLUMNS.split(", "))},
     clock.mark, clock.boottime, clock.boot_id
 FROM leases_leasegroup lease_group JOIN leases_clock clock ON clock.id = 1 WHERE {_THE_GROUP}"""
 
-# Keep a live group alive, and then the leases bound to it.
+# Keep a live group alive, and then the live leases bound to it.
 KEEP = f"""UPDATE leases_leasegroup SET expires_at = %(now)s + ttl_ms WHERE {_THE_GROUP} AND {_LIVE}
 RETURNING {GROUP_COLUMNS}"""
-EXTEND_BOUND = f"""UPDATE leases_lease SET expires_at = min(own_expires_at, %(until)s)
-WHERE group_id = %(key)s AND bound AND {_LIVE}"""
+_BOUND = f"group_id = %(key)s AND space = %(space)s AND bound AND {_LIVE}"
+EXTEND_BOUND = f"UPDATE leases_lease SET expires_at = min(own_expires_at, %(until)s) WHERE {_BOUND}"
 
-# End a group: a live one by its word, and then the leases bound to it; an overdue one at its deadline.
-DISSOLVE = f"""UPDATE leases_leasegroup SET ended_at = min(%(now)s, expires_at),
-    ending = CASE WHEN expires_at > %(now)s THEN 'released' ELSE 'expired' END
-WHERE {_THE_GROUP} AND ended_at IS NULL AND (%(live)s OR expires_at <= %(now)s) RETURNING {GROUP_COLUMNS}"""
+# End a live group by its word, and then the live leases bound to it.
+DISSOLVE = f"""UPDATE leases_leasegroup SET ended_at = %(now)s, ending = 'released' WHERE {_THE_GROUP} AND {_LIVE}
+RETURNING {GROUP_COLUMNS}"""
 END_BOUND = f"""UPDATE leases_lease SET ended_at = %(now)s, ending = 'released', events = events + 1, available_at = 0
-WHERE group_id = %(key)s AND bound AND {_LIVE} RETURNING id"""
+WHERE {_BOUND} RETURNING id, name"""
 
-# Mark groups whose deadline has passed; the leases bound to them ended by themselves.
-SWEEP_GROUPS = """UPDATE leases_leasegroup SET ended_at = expires_at, ending = 'expired' WHERE id IN (
-    SELECT id FROM leases_leasegroup WHERE ended_at IS NULL AND expires_at <= %(now)s ORDER BY id LIMIT %(batch)s)
-RETURNING id"""
+# Mark the end of an overdue group, at its deadline; the leases bound to it end by themselves.
+_OVERDUE = "ended_at IS NULL AND expires_at <= %(now)s"
+SETTLE_GROUP = f"""UPDATE leases_leasegroup SET ended_at = expires_at, ending = 'expired'
+WHERE {_THE_GROUP} AND {_OVERDUE}"""
+
+# The same for a batch.
+SWEEP_GROUPS = f"""UPDATE leases_leasegroup SET ended_at = expires_at, ending = 'expired'
+WHERE id IN (SELECT id FROM leases_leasegroup WHERE {_OVERDUE} ORDER BY id LIMIT %(batch)s) RETURNING id"""
 
 # Groups that ended long ago.
 FORGET_GROUPS = """DELETE FROM leases_leasegroup WHERE id IN (
     SELECT id FROM leases_leasegroup WHERE ended_at <= %(now)s - %(idle_ms)s ORDER BY id LIMIT %(batch)s)
 RETURNING id"""
+
+# After a restore: every live group ends.
+RESTORE_GROUPS = "UPDATE leases_leasegroup SET ended_at = %(now)s, ending = 'revoked' WHERE ended_at IS NULL"

@@ -65,10 +65,9 @@ def set_acl(space: str, name: str, acl: str | None, capability_digest: bytes | N
         return _update(cursor, now, statements.SET_ACL, parameters)
 
 
-def form(space: str, key: str, charged_to: str, ttl_ms: int) -> Group:
+def form(space: str, key: str, charged_to: str, ttl_ms: int) -> Group | None:
     with _writing() as (cursor, now):
-        rows = _every(cursor, statements.FORM, space=space, key=key, charged_to=charged_to, ttl_ms=ttl_ms, now=now)
-        return Group._make((*rows[0], now))
+        return _group(cursor, now, statements.FORM, space=space, key=key, charged_to=charged_to, ttl_ms=ttl_ms)
 
 
 def read_group(space: str, key: str) -> Group | None:
@@ -81,24 +80,26 @@ def read_group(space: str, key: str) -> Group | None:
 
 def keep(space: str, key: str) -> Group | None:
     with _writing() as (cursor, now):
-        rows = _every(cursor, statements.KEEP, space=space, key=key, now=now)
-        if not rows:
-            return None
-        group = Group._make((*rows[0], now))
-        cursor.execute(statements.EXTEND_BOUND, {"key": key, "now": now, "until": group.expires_at})
-        return group
+        kept = _group(cursor, now, statements.KEEP, space=space, key=key)
+        if kept:
+            cursor.execute(statements.EXTEND_BOUND, {"space": space, "key": key, "now": now, "until": kept.expires_at})
+        return kept
 
 
-def dissolve(space: str, key: str, *, live: bool) -> Group | None:
+def dissolve(space: str, key: str, reason: str) -> tuple[Group, list[str]] | None:
     with _writing() as (cursor, now):
-        rows = _every(cursor, statements.DISSOLVE, space=space, key=key, live=live, now=now)
-        if not rows:
+        dissolved = _group(cursor, now, statements.DISSOLVE, space=space, key=key)
+        if not dissolved:
             return None
-        group = Group._make((*rows[0], now))
-        if group.ending == "released":
-            for (lease,) in _every(cursor, statements.END_BOUND, key=key, now=now):
-                _record(cursor, lease, "session_deleted")
-        return group
+        ended = _every(cursor, statements.END_BOUND, space=space, key=key, now=now)
+        for lease, _ in ended:
+            _record(cursor, lease, reason)
+        return dissolved, [name for _, name in ended]
+
+
+def settle_group(space: str, key: str) -> None:
+    with _writing() as (cursor, now):
+        cursor.execute(statements.SETTLE_GROUP, {"space": space, "key": key, "now": now})
 
 
 def sweep_groups(batch: int) -> int:
@@ -152,6 +153,7 @@ def trim(kept: int, batch: int) -> int:
 
 def restore(reason: str, actor: str) -> int:
     with _writing() as (cursor, now):
+        cursor.execute(statements.RESTORE_GROUPS, {"now": now})
         names = _every(cursor, statements.RESTORE, now=now)
         ended = [lease for lease, events in names if events]
         for lease in ended:
@@ -161,6 +163,10 @@ def restore(reason: str, actor: str) -> int:
 
 def count(space: str) -> dict[str, int]:
     return dict(_read_at_once(statements.COUNT, space=space))
+
+
+def count_open(space: str) -> int:
+    return int(_read_at_once(statements.COUNT_OPEN, space=space)[0][0])
 
 
 def positions(space: str, names: list[str]) -> list[tuple[Any, ...]]:
@@ -195,6 +201,11 @@ def _now(mark: Mark, reading: Reading) -> int:
 def _update(cursor: CursorWrapper, now: int, statement: str, parameters: dict[str, Any]) -> Row | None:
     rows = _every(cursor, statement, **parameters, now=now)
     return Row._make((*rows[0], now)) if rows else None
+
+
+def _group(cursor: CursorWrapper, now: int, statement: str, **parameters: Any) -> Group | None:
+    rows = _every(cursor, statement, **parameters, now=now)
+    return Group._make((*rows[0], now)) if rows else None
 
 
 def _change(
