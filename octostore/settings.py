@@ -8,7 +8,7 @@ from pathlib import Path
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-from octostore import __version__, env, logs
+from octostore import __version__, env, logs, mail
 from octostore.keyfile import load_server_keys
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -82,6 +82,62 @@ LOG_LEVEL = env.choice("OCTOSTORE_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING
 LOGGING_CONFIG = None
 logs.configure(LOG_LEVEL)
 
+# --- people ------------------------------------------------------------------------------------
+HTTPS = env.flag("HTTPS", False)
+SIGNUP = env.choice("SIGNUP", "closed", ("closed", "open"))
+STAFF_SECOND_FACTOR = HTTPS
+GITHUB_CLIENT_ID = env.text("GITHUB_CLIENT_ID")
+GITHUB_CLIENT_SECRET = env.secret("GITHUB_CLIENT_SECRET")
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("OCTOSTORE_EMAIL_FROM", "octostore@localhost")
+globals().update(mail.settings_from(env.secret("EMAIL_URL") or "console:"))
+
+if bool(GITHUB_CLIENT_ID) != bool(GITHUB_CLIENT_SECRET):
+    raise ImproperlyConfigured("Set GITHUB_CLIENT_ID and GITHUB_CLIENT_SECRET, or neither.")
+
+AUTH_USER_MODEL = "teams.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ("email",)},
+    },
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "account_home"
+# A browser takes a __Host- cookie only over HTTPS, for this host alone.
+SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "octostore_session"
+CSRF_COOKIE_NAME = "__Host-csrf" if HTTPS else "octostore_csrf"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "octostore.pages.errors.csrf_failure"
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+
+# What is mailed is a code, never a link with a secret in it.
+ACCOUNT_ADAPTER = "octostore.pages.adapters.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_LOGIN_BY_CODE_ENABLED = True
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+ACCOUNT_EMAIL_VERIFICATION_BY_CODE_ENABLED = True
+ACCOUNT_PASSWORD_RESET_BY_CODE_ENABLED = True
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "[OctoStore] "
+MFA_ADAPTER = "octostore.pages.adapters.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_ISSUER = "OctoStore"
+SOCIALACCOUNT_ADAPTER = "octostore.pages.adapters.GitHubAdapter"
+# Browsers hold the redirect after a form to its page's form-action, so going to GitHub begins with a link.
+SOCIALACCOUNT_LOGIN_ON_GET = True
+SOCIALACCOUNT_PROVIDERS = {
+    "github": {
+        "SCOPE": ["user:email"],
+        "APPS": [{"client_id": GITHUB_CLIENT_ID, "secret": GITHUB_CLIENT_SECRET}] if GITHUB_CLIENT_ID else [],
+    }
+}
+
 INSTALLED_APPS = [
     "corsheaders",
     "rest_framework",
@@ -90,10 +146,19 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.contenttypes",
     "django.contrib.auth",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "allauth",
+    "octostore.pages.apps.StaffConfig",
+    "octostore.pages.apps.SignInConfig",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.github",
     "octostore.teams",
     "octostore.leases",
     "octostore.server",
     "octostore.api",
+    "octostore.pages",
     "elections",
     "locks",
 ]
@@ -103,8 +168,21 @@ MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",
     "octostore.api.overload.OverloadMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "octostore.pages.middleware.PagesMiddleware",
 ]
-AUTH_USER_MODEL = "teams.User"
+if HTTPS:
+    MIDDLEWARE.insert(0, "octostore.pages.headers.StrictTransportMiddleware")
+# Around pages alone; the API needs none of it.
+PAGES_MIDDLEWARE = [
+    "octostore.pages.headers.PageHeadersMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+]
+# They look for these in MIDDLEWARE.
+SILENCED_SYSTEM_CHECKS = ["admin.E408", "admin.E409", "admin.E410"]
 ROOT_URLCONF = "octostore.urls"
 APPEND_SLASH = False
 TEMPLATES = [
@@ -112,6 +190,14 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "octostore.pages.invitations.sign_up",
+            ]
+        },
     }
 ]
 STATIC_URL = "/static/"

@@ -54,9 +54,9 @@ class User(AbstractBaseUser):
     class Meta:
         constraints = [models.CheckConstraint(condition=models.Q(email=Lower("email")), name="user_email_lower")]
 
-    def clean(self) -> None:
-        super().clean()
+    def save(self, *args: Any, **kwargs: Any) -> None:
         self.email = self.email.lower()
+        super().save(*args, **kwargs)
 
     def has_perm(self, perm: str, obj: object = None) -> bool:
         """What the staff area asks: who is staff sees all of it, and its pages say what can be changed there."""
