@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from octostore.api.schema import BODY_ERRORS, KEY_ERRORS, KEY_SECURITY, Answer, document
+from octostore.lib.errors import Forbidden
 
 TAG = "Teams"
 
@@ -66,7 +67,7 @@ rotate = document(
             },
         )
     },
-    errors=[*BODY_ERRORS, *KEY_ERRORS],
+    errors=[*BODY_ERRORS, *(error for error in KEY_ERRORS if not isinstance(error, Forbidden))],
 )
 
 usage = document(

@@ -20,13 +20,14 @@ PARTS = {
 
 
 def routes(resolver: URLResolver, prefix: str = "/") -> Iterator[tuple[str, Any]]:
-    """Every address of the service as a concrete path, with its view class."""
+    """Every address of the API as a concrete path, with its view class."""
     for entry in resolver.url_patterns:
         route = prefix + str(entry.pattern)
         if isinstance(entry, URLPattern):
             for part, value in PARTS.items():
                 route = route.replace(part, value)
-            yield route, entry.callback.cls  # type: ignore[attr-defined]
+            if hasattr(entry.callback, "cls"):  # a page has none
+                yield route, entry.callback.cls
         else:
             yield from routes(entry, route)
 
