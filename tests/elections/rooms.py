@@ -24,7 +24,9 @@ def service(**environ: Any) -> Callable[..., Iterable[bytes]]:
     """The whole stack, whose every request has `environ` in its WSGI environment."""
 
     def app(given: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        answer = _application(given | environ, start_response)
+        # httpx gives text where WSGI wants bytes as latin-1.
+        path = {"PATH_INFO": given["PATH_INFO"].encode().decode("latin-1")}
+        answer = _application(given | path | environ, start_response)
         # Every HTTP server leaves the body of an answer to HEAD away.
         return [] if given["REQUEST_METHOD"] == "HEAD" else answer
 
