@@ -16,7 +16,7 @@ from octostore.leases.errors import NotCurrent
 from octostore.leases.models import Ending
 from octostore.leases.outcomes import Delayed, Described, Granted, Held, Hold, Released, Revoked, Vacant
 from octostore.leases.readings import granted, hold, milliseconds, same, state
-from octostore.leases.rows import TERM_MAX
+from octostore.leases.rows import TERM_MAX, Row
 from octostore.leases.settling import settle_overdue
 from octostore.leases.signals import lease_changed
 
@@ -48,11 +48,12 @@ def renew(space: str, name: str, *, capability: str, ttl: timedelta | None = Non
     row = storage.run(lambda transitions: transitions.renew(space, name, digest, ttl_ms))
     if not row:
         seen = storage.run(lambda transitions: transitions.read(space, name))
-        if seen and seen.bound and seen.is_live and same(seen.capability_digest, digest):
-            # Renewed under its group's lock, for which no other term pays.
+        if seen and seen.bound and seen.ended_at is None and same(seen.capability_digest, digest):
+            # Judged under its group's lock, for which no other term pays: a keepalive may be under way.
             row = storage.run(lambda transitions: transitions.renew(space, name, digest, ttl_ms, bound=True))
-    if not row:
-        raise _not_current(space, name, digest)
+            seen = row or storage.run(lambda transitions: transitions.read(space, name))
+        if not row:
+            raise _not_current(space, name, digest, seen)
     lease_changed.send(sender=None, space=space, name=name)
     return granted(row, capability)
 
@@ -65,7 +66,7 @@ def release(space: str, name: str, *, capability: str, delayed: bool = False) ->
     digest = keyring.digest(capability)
     row = storage.run(lambda transitions: transitions.release(space, name, digest, delayed))
     if not row:
-        raise _not_current(space, name, digest)
+        raise _not_current(space, name, digest, storage.run(lambda transitions: transitions.read(space, name)))
     lease_changed.send(sender=None, space=space, name=name)
     return Released(hold=hold(row))
 
@@ -115,7 +116,7 @@ def prove(space: str, name: str, *, capability: str) -> Hold:
     digest = keyring.digest(capability)
     row = storage.run(lambda transitions: transitions.read(space, name))
     if not row or not row.is_live or not same(row.capability_digest, digest):
-        raise _not_current(space, name, digest)
+        raise _not_current(space, name, digest, row)
     return hold(row)
 
 
@@ -130,12 +131,11 @@ def set_acl(space: str, name: str, acl: Sequence[str] | None, *, capability: str
         storage.run(lambda transitions: transitions.found(space, name))
     done = storage.run(lambda transitions: transitions.set_acl(space, name, text, digest))
     if not done and digest is not None:
-        raise _not_current(space, name, digest)
+        raise _not_current(space, name, digest, storage.run(lambda transitions: transitions.read(space, name)))
 
 
-def _not_current(space: str, name: str, digest: bytes) -> NotCurrent:
-    """Why a capability did not work, told only as far as its bearer may know."""
-    row = storage.run(lambda transitions: transitions.read(space, name))
+def _not_current(space: str, name: str, digest: bytes, row: Row | None) -> NotCurrent:
+    """Why a capability did not work on that row, told only as far as its bearer may know."""
     if not row or not same(row.capability_digest, digest):
         return NotCurrent()
     if row.is_overdue:
