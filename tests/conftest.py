@@ -39,6 +39,7 @@ django.setup()
 
 from django.db import connection  # noqa: E402
 
+from octostore.teams import last_use  # noqa: E402
 from tests.processes import WallClock, Web  # noqa: E402
 
 STRICT = os.environ.get("OCTOSTORE_TEST_STRICT") == "1"
@@ -97,12 +98,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture
-def database(transactional_db: None) -> str:
+def database(transactional_db: None) -> Iterator[str]:
     """The tables, outside any transaction, so that threads and processes share what is committed.
 
     Gives the vendor, `sqlite` or `postgresql`. Rows are gone after the test.
     """
-    return VENDOR
+    yield VENDOR
+    # What keys were used for is written behind the back of who used them; not behind a test's.
+    last_use.flush()
 
 
 @pytest.fixture(scope="session")

@@ -28,6 +28,7 @@ class Notes:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
+        self._writing = threading.Lock()
         self._keys: set[int] = set()
         self._thread: threading.Thread | None = None
 
@@ -38,17 +39,20 @@ class Notes:
                 self._thread = threading.Thread(target=self._run, name="last use of keys", daemon=True)
                 self._thread.start()
 
-    def take(self) -> list[int]:
-        with self._guard:
-            taken = list(self._keys)
-            self._keys.clear()
-        return taken
+    def flush(self) -> None:
+        """Write what there is; when this returns nothing that was noted before is still being written."""
+        with self._writing:
+            with self._guard:
+                taken = list(self._keys)
+                self._keys.clear()
+            if taken:
+                write(taken)
 
     def _run(self) -> None:
         while True:
             # Requests come in crowds; their keys are written in one go.
             time.sleep(DELAY_SECONDS)
-            write(self.take())
+            self.flush()
             with self._guard:
                 if not self._keys:
                     self._thread = None
@@ -80,7 +84,7 @@ def write(key_ids: list[int]) -> None:
 
 def flush() -> None:
     """Write on the calling thread what is still to be written."""
-    write(_notes.take())
+    _notes.flush()
 
 
 _notes = Notes()
