@@ -37,7 +37,9 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 
 django.setup()
 
+from django.contrib.contenttypes.management import create_contenttypes  # noqa: E402
 from django.db import connection  # noqa: E402
+from django.db.models.signals import post_migrate  # noqa: E402
 
 from octostore.teams import last_use  # noqa: E402
 from tests.processes import WallClock, Web  # noqa: E402
@@ -95,6 +97,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         why = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         terminalreporter.line(f"{report.nodeid}: {why}", red=True)
     terminalreporter.line(f"{len(skipped)} tests could not be run on this machine; they prove nothing here.", red=True)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> None:
+    """Once the tables are there: what Django writes into them after each flush, no test reads."""
+    post_migrate.disconnect(create_contenttypes)
+    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
 
 
 @pytest.fixture
