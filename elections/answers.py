@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import random
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
-from django.conf import settings
 from msgspec import UNSET
 
 from elections.services import TermStatus
@@ -22,16 +20,11 @@ from elections.shapes import (
     TermStatusOutput,
     VacantOutput,
 )
+from octostore.api.timing import instant, milliseconds, retry_after_ms, safe_for_ms
 from octostore.leases.models import Ending
 from octostore.leases.outcomes import Granted, Held, Hold, Past, Vacant
 
 ENDS: dict[Ending, End] = {Ending.RELEASED: "resigned", Ending.EXPIRED: "expired", Ending.REVOKED: "removed"}
-
-JITTER_MIN, JITTER_MAX = timedelta(seconds=1), timedelta(seconds=5)
-
-# Deadline and "now" are whole milliseconds, and each can be off by less than one: nobody is told of
-# an instant at which somebody else can already lead.
-GRAIN_MS = 2
 
 
 def room(election_id: str) -> RoomOutput:
@@ -42,27 +35,23 @@ def room(election_id: str) -> RoomOutput:
 
 
 def granted(election_id: str, outcome: Granted, *, waited: timedelta = timedelta(0)) -> LeaderOutput:
-    """The caller leads. It sent its request before the database looked at its clock, so what was left
-    then it may count from its sending; and the time it `waited` before the winning try it may add.
-    """
-    left = milliseconds(outcome.remaining)
     return LeaderOutput(
         election_id=election_id,
         leader=leader(outcome.hold),
         leader_token=outcome.capability,
-        renew_after_ms=left // 2,
-        safe_for_ms=max(milliseconds(waited + outcome.remaining) - GRAIN_MS, 0),
+        renew_after_ms=milliseconds(outcome.remaining) // 2,
+        safe_for_ms=safe_for_ms(outcome.remaining, waited=waited),
     )
 
 
 def follower(election_id: str, outcome: Held) -> FollowerOutput:
-    return FollowerOutput(election_id=election_id, leader=leader(outcome.hold), retry_after_ms=retry_after_ms(outcome))
+    return FollowerOutput(election_id=election_id, leader=leader(outcome.hold), retry_after_ms=retry_after(outcome))
 
 
 def state(election_id: str, outcome: Held | Vacant) -> LedOutput | VacantOutput:
     if isinstance(outcome, Vacant):
         return VacantOutput(election_id=election_id, retry_after_ms=0)
-    return LedOutput(election_id=election_id, leader=leader(outcome.hold), retry_after_ms=retry_after_ms(outcome))
+    return LedOutput(election_id=election_id, leader=leader(outcome.hold), retry_after_ms=retry_after(outcome))
 
 
 def resigned(election_id: str, ended: Hold) -> ResignedOutput:
@@ -99,21 +88,5 @@ def term(past: Past) -> TermOutput:
     )
 
 
-def retry_after_ms(outcome: Held) -> int:
-    """The rest of the lease and a jitter of up to a fifth of the TTL (1 to 5 s), never over the cap.
-
-    So followers neither come back in one instant nor sleep through a release.
-    """
-    jitter = min(max(outcome.hold.ttl / 5, JITTER_MIN), JITTER_MAX)
-    wait = outcome.remaining + random.random() * jitter
-    return min(milliseconds(wait), settings.RETRY_AFTER_MAX_SECONDS * 1000)
-
-
-def instant(at: int) -> str:
-    """RFC 3339 in UTC with milliseconds, from milliseconds since 1970."""
-    moment = datetime.fromtimestamp(at // 1000, UTC).replace(microsecond=at % 1000 * 1000)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def milliseconds(length: timedelta) -> int:
-    return length // timedelta(milliseconds=1)
+def retry_after(outcome: Held) -> int:
+    return retry_after_ms(outcome.remaining, outcome.hold.ttl)

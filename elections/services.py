@@ -21,14 +21,11 @@ from octostore.leases.errors import NotCurrent
 from octostore.leases.outcomes import AttemptDiffers, AttemptOver, Delayed, Granted, Held, Hold, Past, Vacant
 from octostore.lib.errors import Conflict, Forbidden, Unavailable
 from octostore.live import admission
+from octostore.live.waiting import GaveWay
 
 SPACE = "elections"
 
 capacity = Capacity(SPACE)
-
-
-class GaveWay(Exception):
-    """The room is free, and others have waited for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +103,8 @@ def campaign(
             raise Conflict("This Idempotency-Key was used with another candidate, TTL or metadata")
         case AttemptOver():
             raise Conflict("That term is over; use a new Idempotency-Key for a new attempt")
-        case Delayed():
-            raise AssertionError("a room has no lease delay")
+        case _:
+            raise AssertionError("a room has no delay, no acl, no quota and no group")
 
 
 def charge(client: str) -> None:

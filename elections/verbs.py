@@ -6,42 +6,18 @@ The order of checks is the contract's: path, body, permission, rules.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import timedelta
-from functools import partial, wraps
-from typing import ParamSpec, TypeVar
+from functools import partial
 
 from elections import answers, rules, services, shapes, waiting, watch
 from octostore.api.bodies import fill
+from octostore.api.counting import counted_as
 from octostore.api.door import Body, Caller, Reply
-from octostore.api.metrics import outcomes
 from octostore.leases.outcomes import Granted
 from octostore.lib import ids
-from octostore.lib.errors import DomainError
 from octostore.live.tickets import WaitTicket, WatchTicket
 
-Parameters = ParamSpec("Parameters")
-Answered = TypeVar("Answered", bound=Reply | WaitTicket)
-
 REPLAYED = {"Idempotent-Replayed": "true"}
-
-
-def count_refusals(verb: Callable[Parameters, Answered]) -> Callable[Parameters, Answered]:
-    """Count what a verb raises by its code; what it answers, it counts itself."""
-
-    @wraps(verb)
-    def counted(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answered:
-        try:
-            return verb(*args, **kwargs)
-        except DomainError as error:
-            count(error.code)
-            raise
-
-    return counted
-
-
-def count(outcome: str) -> None:
-    outcomes.labels(services.SPACE, outcome).inc()
 
 
 def create(body: Body, caller: Caller) -> Reply:
@@ -51,7 +27,7 @@ def create(body: Body, caller: Caller) -> Reply:
     return Reply(shape=answers.room(ids.mint_election_id()), status=201)
 
 
-@count_refusals
+@counted_as(services.SPACE)
 def campaign(election_id: str, body: Body, caller: Caller, *, attempt: str | None) -> Reply | WaitTicket:
     room = rules.election_id(election_id)
     asked = fill(shapes.CampaignInput, body())
@@ -72,7 +48,6 @@ def campaign(election_id: str, body: Body, caller: Caller, *, attempt: str | Non
     if isinstance(outcome, WaitTicket):
         return outcome
     if isinstance(outcome, Granted):
-        count("replayed" if outcome.replayed else "won")
         undo = None
         if caller.turn and attempt is None:
             # What an attempt won, the caller may have been told already when it asked again.
@@ -83,9 +58,9 @@ def campaign(election_id: str, body: Body, caller: Caller, *, attempt: str | Non
             shape=answers.granted(room, outcome, waited=waited),
             headers=REPLAYED if outcome.replayed else {},
             undo=undo,
+            outcome="replayed" if outcome.replayed else "won",
         )
-    count("lost")
-    return Reply(shape=answers.follower(room, outcome))
+    return Reply(shape=answers.follower(room, outcome), outcome="lost")
 
 
 def status(election_id: str) -> Reply:
@@ -100,7 +75,7 @@ def open_watch(election_id: str, caller: Caller, *, last_event_id: str | None) -
     return watch.open_stream(room, client=caller.client, last_event_id=last_event_id)
 
 
-@count_refusals
+@counted_as(services.SPACE)
 def renew(election_id: str, body: Body, caller: Caller) -> Reply:
     room = rules.election_id(election_id)
     asked = fill(shapes.RenewInput, body())
@@ -111,11 +86,10 @@ def renew(election_id: str, body: Body, caller: Caller) -> Reply:
         ttl=rules.ttl(asked.ttl_seconds),
         client=caller.client,
     )
-    count("renewed")
-    return Reply(shape=answers.granted(room, outcome))
+    return Reply(shape=answers.granted(room, outcome), outcome="renewed")
 
 
-@count_refusals
+@counted_as(services.SPACE)
 def resign(election_id: str, body: Body, caller: Caller) -> Reply:
     room = rules.election_id(election_id)
     asked = fill(shapes.ResignInput, body())
@@ -126,8 +100,7 @@ def resign(election_id: str, body: Body, caller: Caller) -> Reply:
         client=caller.client,
         charged_to=caller.charged_to,
     )
-    count("resigned")
-    return Reply(shape=answers.resigned(room, ended))
+    return Reply(shape=answers.resigned(room, ended), outcome="resigned")
 
 
 def terms(election_id: str, *, limit: str | None) -> Reply:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 from msgspec import UNSET, Struct
 
 from elections import answers, shapes
 from elections.services import SPACE
+from octostore.api.timing import instant
 from octostore.leases.models import LeaseEvent
 from octostore.leases.outcomes import Held, Revision
-from octostore.leases.watching import Look, State, look
+from octostore.leases.watching import State
 from octostore.live import sse
+from octostore.live.opening import open_watch
 from octostore.live.seats import seats
 from octostore.live.tickets import WatchTicket
 
@@ -33,18 +34,11 @@ def open_stream(election_id: str, *, client: str, last_event_id: str | None) -> 
 
     Raises RateLimited when too many are open.
     """
-    give_back = seats.take(client)
-    try:
-        since = None if last_event_id is None else Revision.parse(last_event_id)
-        garbage = last_event_id is not None and since is None
-        seen = look(SPACE, election_id, since)
-    except BaseException:
-        give_back()
-        raise
-    frames = RoomFrames(election_id)
-    opening = frames.opening(replace(seen, reset=seen.reset or garbage), resumes=last_event_id is not None)
-    return WatchTicket(
-        name=(SPACE, election_id), encoder=frames, opening=opening, state=seen.state, give_back=give_back
+    return open_watch(
+        (SPACE, election_id),
+        RoomFrames(election_id),
+        last_event_id=last_event_id,
+        take_seat=lambda: seats.take(client),
     )
 
 
@@ -63,24 +57,20 @@ class RoomFrames:
             candidate_id=event.holder,
             metadata=UNSET if event.metadata is None else event.metadata,
             term=event.term,
-            expires_at=answers.instant(event.expires_at),
+            expires_at=instant(event.expires_at),
         )
         return sse.frame("state", self._led(leader, event.expires_at - event.at, event.at), position=position)
 
     def state(self, state: State, *, kind: str = "state", with_id: bool) -> bytes:
         if isinstance(state, Held):
-            wait = answers.retry_after_ms(state)
+            wait = answers.retry_after(state)
             data = self._led(answers.leader(state.hold), wait, state.observed_at)
         else:
             data = self._vacant(state.observed_at)
         return sse.frame(kind, data, position=state.revision if with_id else None)
 
-    def opening(self, seen: Look, *, resumes: bool) -> bytes:
-        """What a stream begins with: the present state, behind what a resuming reader missed."""
-        if seen.reset:
-            return self.state(seen.state, kind="reset", with_id=True)
-        missed = b"".join(self.event(event) for event in seen.events)
-        return missed + self.state(seen.state, with_id=not resumes)
+    def renewal(self, state: State) -> bytes:
+        return self.state(state, with_id=False)
 
     def _led(self, leader: shapes.Leader, retry_after_ms: int, at: int) -> StateFrame:
         return StateFrame(
@@ -88,7 +78,7 @@ class RoomFrames:
             status="leader",
             leader=leader,
             retry_after_ms=retry_after_ms,
-            observed_at=answers.instant(at),
+            observed_at=instant(at),
         )
 
     def _vacant(self, at: int) -> StateFrame:
@@ -97,5 +87,5 @@ class RoomFrames:
             status="vacant",
             leader=None,
             retry_after_ms=0,
-            observed_at=answers.instant(at),
+            observed_at=instant(at),
         )

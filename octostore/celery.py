@@ -33,6 +33,12 @@ BEAT = {
         "options": {"queue": "sweep", "expires": 2},
     },
     "trim_history": {"task": "octostore.leases.tasks.trim_history", "schedule": 60, "options": {"expires": 60}},
+    "forget_idle_locks": {"task": "locks.tasks.forget_idle_locks", "schedule": 600, "options": {"expires": 600}},
+    "forget_old_sign_ins": {
+        "task": "octostore.pages.tasks.forget_old_sign_ins",
+        "schedule": 3600,
+        "options": {"expires": 3600},
+    },
     "forget_idle_rooms": {"task": "elections.tasks.forget_idle_rooms", "schedule": 60, "options": {"expires": 60}},
 }
 

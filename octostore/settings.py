@@ -10,7 +10,7 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 from redis.connection import parse_url
 
-from octostore import __version__, env, logs
+from octostore import __version__, env, logs, mail
 from octostore.keyfile import load_server_keys
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -37,16 +37,29 @@ ELECTION_TTL_DEFAULT_SECONDS = env.integer("OCTOSTORE_ELECTION_TTL_DEFAULT_SECON
 METADATA_MAX_CHARACTERS = env.integer("OCTOSTORE_METADATA_MAX_CHARACTERS", 1024, low=0, high=16_384)
 RETRY_AFTER_MAX_SECONDS = env.integer("OCTOSTORE_RETRY_AFTER_MAX_SECONDS", 60, low=1, high=3600)
 ELECTION_REQUESTS_PER_MINUTE = env.integer("OCTOSTORE_ELECTION_REQUESTS_PER_MINUTE", 600, low=1, high=10_000_000)
+WRONG_KEYS_PER_MINUTE = env.integer("OCTOSTORE_WRONG_KEYS_PER_MINUTE", 60, low=1, high=10_000_000)
 WRONG_CAPABILITIES_PER_MINUTE = env.integer("OCTOSTORE_WRONG_CAPABILITIES_PER_MINUTE", 60, low=1, high=10_000_000)
 LED_ROOMS_MAX = env.integer("OCTOSTORE_LED_ROOMS_MAX", 10_000, low=0, high=100_000_000)
 LED_ROOMS_MAX_PER_CLIENT = env.integer("OCTOSTORE_LED_ROOMS_MAX_PER_CLIENT", 100, low=0, high=100_000_000)
 ROOM_IDLE_SECONDS = env.integer("OCTOSTORE_ROOM_IDLE_SECONDS", 86_400, low=86_400, high=315_360_000)
 TERMS_KEPT = env.integer("OCTOSTORE_TERMS_KEPT", 200, low=1, high=200)
+LOCK_TTL_MIN_SECONDS = env.integer("OCTOSTORE_LOCK_TTL_MIN_SECONDS", 1, low=1, high=86_400)
+LOCK_TTL_MAX_SECONDS = env.integer("OCTOSTORE_LOCK_TTL_MAX_SECONDS", 3600, low=1, high=86_400)
+LOCK_TTL_DEFAULT_SECONDS = env.integer("OCTOSTORE_LOCK_TTL_DEFAULT_SECONDS", 60, low=1, high=86_400)
+LOCK_DELAY_MAX_SECONDS = env.integer("OCTOSTORE_LOCK_DELAY_MAX_SECONDS", 30, low=0, high=3600)
+LOCK_IDLE_SECONDS = env.integer("OCTOSTORE_LOCK_IDLE_SECONDS", 2_592_000, low=86_400, high=315_360_000)
+SESSION_TTL_MIN_SECONDS = env.integer("OCTOSTORE_SESSION_TTL_MIN_SECONDS", 10, low=1, high=86_400)
+SESSION_TTL_MAX_SECONDS = env.integer("OCTOSTORE_SESSION_TTL_MAX_SECONDS", 300, low=1, high=86_400)
+SESSION_TTL_DEFAULT_SECONDS = env.integer("OCTOSTORE_SESSION_TTL_DEFAULT_SECONDS", 60, low=1, high=86_400)
 WAIT_MAX_SECONDS = env.integer("OCTOSTORE_WAIT_MAX_SECONDS", 60, low=0, high=3600)
 WAITED_TTL_MAX_SECONDS = env.integer("OCTOSTORE_WAITED_TTL_MAX_SECONDS", 15, low=1, high=3600)
 STREAMS_MAX = env.integer("OCTOSTORE_STREAMS_MAX", 1024, low=0, high=1_000_000)
 STREAMS_MAX_PER_CLIENT = env.integer("OCTOSTORE_STREAMS_MAX_PER_CLIENT", 8, low=0, high=1_000_000)
 STREAM_SECONDS = env.integer("OCTOSTORE_STREAM_SECONDS", 900, low=1, high=86_400)
+TEAM_LOCKS_MAX = env.integer("OCTOSTORE_TEAM_LOCKS_MAX", 100, low=0, high=1_000_000)
+TEAM_SESSIONS_MAX = env.integer("OCTOSTORE_TEAM_SESSIONS_MAX", 1000, low=0, high=1_000_000)
+TEAM_STREAMS_MAX = env.integer("OCTOSTORE_TEAM_STREAMS_MAX", 100, low=0, high=1_000_000)
+TEAM_WAITS_MAX = env.integer("OCTOSTORE_TEAM_WAITS_MAX", 100, low=0, high=1_000_000)
 BODY_MAX_BYTES = env.integer("OCTOSTORE_BODY_MAX_BYTES", 65_536, low=1024, high=16_777_216)
 BODY_TIMEOUT_SECONDS = env.integer("OCTOSTORE_BODY_TIMEOUT_SECONDS", 10, low=1, high=300)
 HEADER_TIMEOUT_SECONDS = env.integer("OCTOSTORE_HEADER_TIMEOUT_SECONDS", 10, low=1, high=300)
@@ -72,16 +85,85 @@ LOG_LEVEL = env.choice("OCTOSTORE_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING
 LOGGING_CONFIG = None
 logs.configure(LOG_LEVEL)
 
+# --- people ------------------------------------------------------------------------------------
+HTTPS = env.flag("HTTPS", False)
+SIGNUP = env.choice("SIGNUP", "closed", ("closed", "open"))
+STAFF_SECOND_FACTOR = HTTPS
+GITHUB_CLIENT_ID = env.text("GITHUB_CLIENT_ID")
+GITHUB_CLIENT_SECRET = env.secret("GITHUB_CLIENT_SECRET")
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("OCTOSTORE_EMAIL_FROM", "octostore@localhost")
+globals().update(mail.settings_from(env.secret("EMAIL_URL") or "console:"))
+
+if bool(GITHUB_CLIENT_ID) != bool(GITHUB_CLIENT_SECRET):
+    raise ImproperlyConfigured("Set GITHUB_CLIENT_ID and GITHUB_CLIENT_SECRET, or neither.")
+
+AUTH_USER_MODEL = "teams.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ("email",)},
+    },
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "account_home"
+# A browser takes a __Host- cookie only over HTTPS, for this host alone.
+SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "octostore_session"
+CSRF_COOKIE_NAME = "__Host-csrf" if HTTPS else "octostore_csrf"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "octostore.pages.errors.csrf_failure"
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+
+# What is mailed is a code, never a link with a secret in it.
+ACCOUNT_ADAPTER = "octostore.pages.adapters.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_LOGIN_BY_CODE_ENABLED = True
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+ACCOUNT_EMAIL_VERIFICATION_BY_CODE_ENABLED = True
+ACCOUNT_PASSWORD_RESET_BY_CODE_ENABLED = True
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "[OctoStore] "
+MFA_ADAPTER = "octostore.pages.adapters.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_ISSUER = "OctoStore"
+SOCIALACCOUNT_ADAPTER = "octostore.pages.adapters.GitHubAdapter"
+# Browsers hold the redirect after a form to its page's form-action, so going to GitHub begins with a link.
+SOCIALACCOUNT_LOGIN_ON_GET = True
+SOCIALACCOUNT_PROVIDERS = {
+    "github": {
+        "SCOPE": ["user:email"],
+        "APPS": [{"client_id": GITHUB_CLIENT_ID, "secret": GITHUB_CLIENT_SECRET}] if GITHUB_CLIENT_ID else [],
+    }
+}
+
 INSTALLED_APPS = [
     "corsheaders",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "django.contrib.staticfiles",
+    "django.contrib.contenttypes",
+    "django.contrib.auth",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "allauth",
+    "octostore.pages.apps.StaffConfig",
+    "octostore.pages.apps.SignInConfig",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.github",
+    "octostore.teams",
     "octostore.leases",
     "octostore.server",
     "octostore.api",
+    "octostore.pages",
     "elections",
+    "locks",
 ]
 MIDDLEWARE = [
     "octostore.api.request_id.RequestIdMiddleware",
@@ -89,7 +171,21 @@ MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",
     "octostore.api.overload.OverloadMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "octostore.pages.middleware.PagesMiddleware",
 ]
+if HTTPS:
+    MIDDLEWARE.insert(0, "octostore.pages.headers.StrictTransportMiddleware")
+# Around pages alone; the API needs none of it.
+PAGES_MIDDLEWARE = [
+    "octostore.pages.headers.PageHeadersMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+]
+# They look for these in MIDDLEWARE.
+SILENCED_SYSTEM_CHECKS = ["admin.E408", "admin.E409", "admin.E410"]
 ROOT_URLCONF = "octostore.urls"
 APPEND_SLASH = False
 TEMPLATES = [
@@ -97,6 +193,14 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "octostore.pages.invitations.sign_up",
+            ]
+        },
     }
 ]
 STATIC_URL = "/static/"
@@ -160,7 +264,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "OctoStore",
     "DESCRIPTION": (
-        "The referee that fleets of workers ask before they act: leader election over plain HTTP and JSON. "
+        "The referee that fleets of workers ask before they act: leader election and locks over plain HTTP and JSON. "
         "Losing is not an error; clients act on `code` and on `retry_after_ms`, and 503 never means that nobody holds."
     ),
     "VERSION": __version__,
@@ -173,6 +277,15 @@ SPECTACULAR_SETTINGS = {
             "name": "Elections",
             "description": "One leader for a room, without an account. The room's id is all there is.",
         },
+        {
+            "name": "Locks",
+            "description": "One holder for a name of a team's own. Needs an API key, which sees its own team alone.",
+        },
+        {
+            "name": "Sessions",
+            "description": "One worker that holds many locks, alive as long as it says so.",
+        },
+        {"name": "Teams", "description": "A team about itself, with one of its API keys."},
         {"name": "Service", "description": "The service itself: health, counters, and this document."},
     ],
     "POSTPROCESSING_HOOKS": ["octostore.api.schema.complete"],

@@ -6,10 +6,12 @@ from django.urls import include, path
 
 urlpatterns = [
     path("", include("elections.urls")),
+    path("", include("locks.urls")),
     path("", include("octostore.api.urls")),
+    path("", include("octostore.pages.urls")),
 ]
 
-handler400 = "octostore.api.errors.handler400"
-handler403 = "octostore.api.errors.handler403"
-handler404 = "octostore.api.errors.handler404"
-handler500 = "octostore.api.errors.handler500"
+handler400 = "octostore.pages.errors.handler400"
+handler403 = "octostore.pages.errors.handler403"
+handler404 = "octostore.pages.errors.handler404"
+handler500 = "octostore.pages.errors.handler500"

@@ -29,6 +29,7 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ |= {
         "OCTOSTORE_ELECTION_REQUESTS_PER_MINUTE": "10000000",
         "OCTOSTORE_WRONG_CAPABILITIES_PER_MINUTE": "10000000",
+        "OCTOSTORE_WRONG_KEYS_PER_MINUTE": "10000000",
         "OCTOSTORE_LED_ROOMS_MAX": "100000000",
         "OCTOSTORE_LED_ROOMS_MAX_PER_CLIENT": "100000000",
         "OCTOSTORE_LOG_LEVEL": "ERROR",
@@ -36,8 +37,11 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 
 django.setup()
 
+from django.contrib.contenttypes.management import create_contenttypes  # noqa: E402
 from django.db import connection  # noqa: E402
+from django.db.models.signals import post_migrate  # noqa: E402
 
+from octostore.teams import last_use  # noqa: E402
 from tests.processes import WallClock, Web  # noqa: E402
 
 STRICT = os.environ.get("OCTOSTORE_TEST_STRICT") == "1"
@@ -95,13 +99,22 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.line(f"{len(skipped)} tests could not be run on this machine; they prove nothing here.", red=True)
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> None:
+    """Once the tables are there: what Django writes into them after each flush, no test reads."""
+    post_migrate.disconnect(create_contenttypes)
+    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
+
+
 @pytest.fixture
-def database(transactional_db: None) -> str:
+def database(transactional_db: None) -> Iterator[str]:
     """The tables, outside any transaction, so that threads and processes share what is committed.
 
     Gives the vendor, `sqlite` or `postgresql`. Rows are gone after the test.
     """
-    return VENDOR
+    yield VENDOR
+    # What keys were used for is written behind the back of who used them; not behind a test's.
+    last_use.flush()
 
 
 @pytest.fixture(scope="session")

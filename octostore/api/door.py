@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework.request import Request
 
 from octostore.api.client import client_digest, client_of
+from octostore.api.request_id import request_id_of
 from octostore.live.tickets import TicketResponse, Turn, WaitTicket, WatchTicket
 
 # Reads the body when a step asks for it: the path is judged first (contract, order of checks).
@@ -29,30 +30,42 @@ class Caller:
     client: str
     charged_to: str
     received_at: float
+    # The Authorization header as it came.
+    credential: str | None = field(repr=False)
+    request_id: str
     # Why a request that was parked enters again.
     turn: Turn | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a step answers; `shape` becomes the JSON body."""
+    """What a step answers; `shape` becomes the JSON body, which a 204 has none of."""
 
-    shape: msgspec.Struct
+    shape: msgspec.Struct | None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     # Takes back what was done for a client that turns out to have gone.
     undo: Callable[[], None] | None = None
+    # What the verb came to, for whoever counts (`octostore.api.metrics.counted_as`).
+    outcome: str = ""
 
     @property
     def body(self) -> bytes:
-        return msgspec.json.encode(self.shape)
+        return b"" if self.status == 204 else msgspec.json.encode(self.shape)
 
 
 def caller_of(request: HttpRequest | Request) -> Caller:
     client = client_of(request)
     received_at = request.META.get("octostore.received_at") or time.monotonic()
     turn = request.META.get("octostore.turn")
-    return Caller(client=client, charged_to=client_digest(client), received_at=received_at, turn=turn)
+    return Caller(
+        client=client,
+        charged_to=client_digest(client),
+        received_at=received_at,
+        credential=request.META.get("HTTP_AUTHORIZATION"),
+        request_id=request_id_of(request),
+        turn=turn,
+    )
 
 
 def respond(reply: Reply | WatchTicket | WaitTicket) -> HttpResponse:
@@ -70,4 +83,6 @@ class ReplyResponse(HttpResponse):
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.body, status=reply.status, headers=reply.headers, content_type="application/json")
+        if reply.status == 204:
+            del self["Content-Type"]
         self.undo = reply.undo

@@ -30,13 +30,23 @@ from drf_spectacular.utils import extend_schema
 from octostore.api.errors import envelope
 from octostore.api.request_id import HEADER
 from octostore.lib import errors as catalogue
-from octostore.lib.errors import DomainError, InternalError, InvalidInput, Unavailable
+from octostore.lib.errors import (
+    AuthenticationFailed,
+    AuthenticationRequired,
+    DomainError,
+    Forbidden,
+    InternalError,
+    InvalidInput,
+    RateLimited,
+    Unavailable,
+)
 
 View = TypeVar("View", bound=Callable[..., Any])
 Schema = dict[str, Any]
 
 EXAMPLE_REQUEST_ID = "req_5f0c1f0e8a3b4c6d9e2f7a1b3c5d7e9f"
 METRICS_SECURITY: list[Schema] = [{"metricsBearer": []}, {}]
+KEY_SECURITY: list[Schema] = [{"apiKey": []}]
 
 BODY_ERRORS: list[DomainError] = [
     InvalidInput("body is not valid JSON: it breaks at character 17"),
@@ -44,6 +54,13 @@ BODY_ERRORS: list[DomainError] = [
     InvalidInput(f"body is larger than {settings.BODY_MAX_BYTES} bytes", status=413),
     InvalidInput("body must be sent with Content-Type: application/json, in UTF-8", status=415),
     InvalidInput("ttl_seconds must be an integer", status=422),
+]
+# What whoever needs a key may be told; the budget is that of wrong keys.
+KEY_ERRORS: list[DomainError] = [
+    AuthenticationRequired("Send Authorization: Bearer with an API key"),
+    AuthenticationFailed(),
+    Forbidden("This key lacks the scope locks"),
+    RateLimited("The budget is 60 a minute for each client", retry_after_ms=1000),
 ]
 _ANY_OPERATION: list[DomainError] = [
     InvalidInput("this address answers GET, HEAD, OPTIONS", status=405),
@@ -151,7 +168,12 @@ def complete(result: Schema, **_: Any) -> Schema:
                 "type": "http",
                 "scheme": "bearer",
                 "description": "OCTOSTORE_METRICS_BEARER; addresses in OCTOSTORE_METRICS_ADDRESSES need none.",
-            }
+            },
+            "apiKey": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "A team's API key, osk_<12 visible characters>_<43 secret characters>.",
+            },
         },
     }
     return result
@@ -224,6 +246,20 @@ def _error_schema() -> Schema:
                 "type": "string",
                 "enum": ["released", "expired", "removed"],
                 "description": "With lease_not_current, to the holder of the last term alone: how it ended.",
+            },
+            "status": {
+                "type": "string",
+                "description": "`delayed` with lock_delayed; in the answer of /ready, its own.",
+            },
+            "available_at": {
+                "type": "string",
+                "format": "date-time",
+                "description": "With lock_delayed: from when the lock can be acquired.",
+            },
+            "lock_delay_seconds": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "With lock_delayed: how long the delay is in all.",
             },
         },
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from octostore.api import service
+from octostore.api import service, team
 
 urlpatterns = [
     path("", service.RootView.as_view(), name="root"),
@@ -15,4 +15,6 @@ urlpatterns = [
     path("openapi.json", service.OpenApiJsonView.as_view(), name="openapi_json"),
     path("openapi.yaml", service.OpenApiYamlView.as_view(), name="openapi_yaml"),
     path("docs", service.DocsView.as_view(), name="docs"),
+    path("auth/token/rotate", team.RotateView.as_view(), name="rotate_key"),
+    path("usage", team.UsageView.as_view(), name="usage"),
 ]

@@ -35,6 +35,8 @@ def _past(begin: LeaseEvent, end: LeaseEvent | None, row: Row) -> Past:
     return Past(
         term=begin.term,
         holder=begin.holder,
+        group_id=begin.group_id,
+        charged_to=begin.charged_to,
         metadata=begin.metadata,
         began_at=begin.at,
         ended_at=ended_at,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
@@ -17,11 +19,14 @@ def current() -> ServerKey:
     return key
 
 
-def capability(key_id: str, nonce: bytes, space: str, name: str) -> str:
-    """The secret of one grant, 43 characters; raises Unavailable when this process lacks the key."""
+def capability(key_id: str, nonce: bytes, space: str, name: str, form: Callable[[bytes], str] = secrets.encode) -> str:
+    """The secret of one grant, its 32 bytes written by `form` (43 characters without one).
+
+    Raises Unavailable when this process lacks the key.
+    """
     for key in settings.SERVER_KEYS:
         if key.id == key_id:
-            return secrets.encode(key.derive("capability", nonce, space.encode(), name.encode()))
+            return form(key.derive("capability", nonce, space.encode(), name.encode()))
     raise Unavailable("That grant was made under a server key which this process does not have")
 
 

@@ -31,10 +31,24 @@ class Lease(models.Model):
     term = models.BigIntegerField(default=0)
     holder = models.TextField(default="")
     metadata = models.TextField(null=True)
-    # The session that holds it, if one does; whoever judges that session locks its row first.
+    # The group (a session of locks) that holds it, if one does; whoever judges a group locks its row first.
     group_id = models.TextField(null=True)
+    # A bound term ends with its group: `expires_at` is the earlier of `own_expires_at` and the group's
+    # deadline, kept so by every keepalive, and so a lease is always judged by its own row alone.
+    bound = models.BooleanField(default=False)
+    own_expires_at = models.BigIntegerField(default=0)
+    # Who may acquire, as a JSON array; null for everybody. Outlives the terms.
+    acl = models.TextField(null=True)
     # Whom the grant counts against, as a pseudonym.
     charged_to = models.TextField(default="")
+    # Whether the term counts against the quota of its space while it is open, that is until its end is marked.
+    counted = models.BooleanField(default=False)
+    # The space, while such a term is open. Null for all others, so its index costs them nothing.
+    open_in = models.GeneratedField(
+        expression=models.Case(models.When(counted=True, ended_at=None, then="space")),
+        output_field=models.TextField(),
+        db_persist=True,
+    )
     ttl_ms = models.BigIntegerField(default=0)
     # How long nobody may acquire after this term expires.
     delay_ms = models.BigIntegerField(default=0)
@@ -62,9 +76,35 @@ class Lease(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["space", "name"], name="lease_name")]
+        indexes = [
+            models.Index(fields=["group_id"], name="lease_group", condition=models.Q(group_id__isnull=False)),
+            models.Index(fields=["open_in"], name="lease_open", condition=models.Q(open_in__isnull=False)),
+        ]
 
     def __str__(self) -> str:
         return f"{self.space}/{self.name} term {self.term}"
+
+
+class LeaseGroup(models.Model):
+    """A holder of many leases that lives as long as it says so: a session of locks.
+
+    Ended is final, as for leases. Its key is a secret of whoever made it.
+    """
+
+    space = models.TextField()
+    key = models.TextField(unique=True)
+    charged_to = models.TextField(default="")
+    ttl_ms = models.BigIntegerField()
+    began_at = models.BigIntegerField()
+    expires_at = models.BigIntegerField()
+    ended_at = models.BigIntegerField(null=True)
+    ending = models.TextField(choices=Ending.choices, default="")
+
+    class Meta:
+        indexes = [models.Index(fields=["space", "id"], name="lease_group_walk")]
+
+    def __str__(self) -> str:
+        return f"group {self.pk} in {self.space}"
 
 
 class LeaseEvent(models.Model):
@@ -89,6 +129,8 @@ class LeaseEvent(models.Model):
     at = models.BigIntegerField()
     term = models.BigIntegerField()
     holder = models.TextField()
+    group_id = models.TextField(null=True)
+    charged_to = models.TextField(default="")
     metadata = models.TextField(null=True)
     expires_at = models.BigIntegerField()
     renewals = models.BigIntegerField()

@@ -19,9 +19,15 @@ class Hold:
     metadata: str | None
     group_id: str | None
     ttl: timedelta
+    # How long nobody may acquire after it expires.
+    delay: timedelta
     began_at: int
     expires_at: int
     renewals: int
+    # On whose account it counts, as a pseudonym.
+    charged_to: str
+    # Whether it ends with its group.
+    bound: bool
     # Null while it lives.
     ended_at: int | None
     ending: Ending | None
@@ -89,6 +95,14 @@ class Vacant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """A name as it is at one instant, and whom its acl lists; None where everybody may acquire it."""
+
+    state: Held | Delayed | Vacant
+    acl: list[str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptDiffers:
     """The attempt's key was used with other content, and that term lives."""
 
@@ -100,6 +114,47 @@ class AttemptOver:
     """The attempt had its term, and that term is over."""
 
     term: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The name's acl does not list the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class AclDiffers:
+    """The name has another acl than the one that was to be left with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaReached:
+    """As many names of the space are live as may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupUnknown:
+    """The space has no such group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupOver:
+    """The group has ended, and stays so; the instant in milliseconds since 1970."""
+
+    key: str
+    ended_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alive:
+    """A group that lives. Instants are milliseconds since 1970."""
+
+    id: int
+    key: str
+    charged_to: str
+    ttl: timedelta
+    began_at: int
+    expires_at: int
+    remaining: timedelta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +177,8 @@ class Past:
 
     term: int
     holder: str
+    group_id: str | None
+    charged_to: str
     metadata: str | None
     began_at: int
     ended_at: int | None

@@ -21,13 +21,23 @@ def sweep(*, seconds: float = 10.0) -> int:
 
     Stops after `seconds` at the latest: the next sweep goes on.
     """
+    _in_batches(lambda: storage.run(lambda transitions: transitions.sweep_groups(BATCH)), seconds)
     return _in_batches(lambda: storage.run(lambda transitions: transitions.sweep(BATCH)), seconds)
 
 
 def forget(space: str, *, idle: timedelta, seconds: float = 30.0) -> int:
-    """Forget, with their history, names of a space whose last term ended at least `idle` ago."""
+    """Forget, with their history, names whose last term ended at least `idle` ago.
+
+    In all spaces that begin with `space`.
+    """
     idle_ms = round(idle.total_seconds() * 1000)
     return _in_batches(lambda: storage.run(lambda transitions: transitions.forget(space, idle_ms, BATCH)), seconds)
+
+
+def forget_groups(*, idle: timedelta, seconds: float = 30.0) -> int:
+    """Forget groups that ended at least `idle` ago; how many went."""
+    idle_ms = round(idle.total_seconds() * 1000)
+    return _in_batches(lambda: storage.run(lambda transitions: transitions.forget_groups(idle_ms, BATCH)), seconds)
 
 
 def trim(*, terms_kept: int, seconds: float = 30.0) -> int:

@@ -20,6 +20,10 @@ class Row(NamedTuple):
     holder: str
     metadata: str | None
     group_id: str | None
+    bound: bool
+    own_expires_at: int
+    acl: str | None
+    charged_to: str
     ttl_ms: int
     delay_ms: int
     began_at: int
@@ -73,6 +77,7 @@ class Grant(NamedTuple):
     holder: str
     metadata: str | None
     group_id: str | None
+    bound: bool
     charged_to: str
     ttl_ms: int
     # From the grant to the first deadline; a renewal without a TTL of its own is for `ttl_ms`.
@@ -83,3 +88,31 @@ class Grant(NamedTuple):
     capability_digest: bytes
     attempt_digest: bytes | None
     content_digest: bytes | None
+    # Left with the name where it has no acl; and what its present one must have in it, either.
+    acl: str | None
+    principal: str | None
+    principal_name: str | None
+    # How many counted terms of the space may be live, this one included; None where it is not counted.
+    quota: int | None
+
+
+class Group(NamedTuple):
+    """A group's row as in the table, and the instant at which it was judged."""
+
+    id: int
+    key: str
+    charged_to: str
+    ttl_ms: int
+    began_at: int
+    expires_at: int
+    ended_at: int | None
+    ending: str
+    now: int
+
+    @property
+    def is_overdue(self) -> bool:
+        """Past its deadline, and nobody has marked the end yet."""
+        return self.ended_at is None and self.expires_at <= self.now
+
+
+GROUP_COLUMNS = ", ".join(Group._fields[:-1])

@@ -58,8 +58,16 @@ class InvalidTTL(DomainError):
     status, code, text = 400, "invalid_ttl", "The TTL is out of range"
 
 
+class InvalidLockName(DomainError):
+    status, code, text = 400, "invalid_lock_name", "The lock's name is not valid"
+
+
 class NotFound(DomainError):
     status, code, text = 404, "not_found", "Not found"
+
+
+class SessionExpired(DomainError):
+    status, code, text = 410, "session_expired", "The session has ended"
 
 
 class LeaseNotCurrent(DomainError):
@@ -68,6 +76,14 @@ class LeaseNotCurrent(DomainError):
 
 class Conflict(DomainError):
     status, code, text = 409, "conflict", "The request conflicts with what is there"
+
+
+class LockDelayed(DomainError):
+    status, code, text = 409, "lock_delayed", "A lock delay runs; nobody can acquire yet"
+
+
+class LockLimitExceeded(DomainError):
+    status, code, text = 403, "lock_limit_exceeded", "The team holds as many locks as it may"
 
 
 class CapacityExceeded(DomainError):

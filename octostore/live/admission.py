@@ -15,5 +15,6 @@ _sharing = Sharing(settings.REDIS_URL, settings.SERVER_KEYS[0])
 
 campaigns = _sharing.budget("campaigns", lambda: settings.ELECTION_REQUESTS_PER_MINUTE)
 wrong_capabilities = _sharing.budget("wrong_capabilities", lambda: settings.WRONG_CAPABILITIES_PER_MINUTE)
+wrong_keys = _sharing.budget("wrong_keys", lambda: settings.WRONG_KEYS_PER_MINUTE)
 
 os.register_at_fork(after_in_child=_sharing.start_afresh)

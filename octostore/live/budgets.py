@@ -83,7 +83,16 @@ class Budget:
                 bucket.unshared += 1
                 bucket.full_at = full_at
                 return
-        raise RateLimited(f"The budget is {limit} a minute for each client", retry_after_ms=math.ceil(wait / 10**6))
+        raise _refusal(wait, limit)
+
+    def require(self, client: str) -> None:
+        """Raise RateLimited, as `spend` would, when the client's bucket is empty; takes nothing from it."""
+        bucket = self._buckets.get(client)
+        if bucket:
+            limit = self._per_minute()
+            wait = bucket.full_at + MINUTE_NS // limit - self._clock() - MINUTE_NS
+            if wait > 0:
+                raise _refusal(wait, limit)
 
     def take_unshared(self) -> list[Spending]:
         """What to tell other processes, each request once; also the clients whose bucket is not full, to hear of."""
@@ -129,6 +138,10 @@ class Budget:
                 del self._buckets[oldest]
         bucket = self._buckets[client] = Bucket(full_at=now)
         return bucket
+
+
+def _refusal(wait_ns: int, limit: int) -> RateLimited:
+    return RateLimited(f"The budget is {limit} a minute for each client", retry_after_ms=math.ceil(wait_ns / 10**6))
 
 
 def _is_idle(bucket: Bucket, now: int) -> bool:

@@ -10,6 +10,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -25,11 +26,15 @@ from octostore.live.hints import Hints, Name
 from octostore.live.streams import Stream
 from octostore.live.tickets import WaitTicket, WatchTicket
 from octostore.live.topics import OnThread, Topic, Waiter
+from octostore.teams.principals import Principal
+from octostore.teams.revocation import still_valid
 
 TICK_SECONDS = 1.0
 KEEPALIVE_SECONDS = 15.0
 # A reader that takes nothing for this long is cut.
 STUCK_SECONDS = 30.0
+# A revoked key's streams and waits end within 15 s.
+RECHECK_SECONDS = 5.0
 
 log = structlog.get_logger(__name__)
 
@@ -41,6 +46,8 @@ class Hub:
         self._on_thread: OnThread | None = None
         self._hints = Hints(settings.REDIS_URL, self.hear)
         self._tasks: list[asyncio.Task[None]] = []
+        # Streams and waits that go on by somebody's right, and how each ends without it.
+        self._guests: dict[Stream | Waiter, tuple[Principal, Callable[[], None]]] = {}
         self.stopping = asyncio.Event()
 
     def start(self, on_thread: OnThread) -> None:
@@ -48,8 +55,9 @@ class Hub:
         self._loop = asyncio.get_running_loop()
         self._on_thread = on_thread
         self.stopping = asyncio.Event()
-        # Two tasks: a storage that hangs must not silence the streams.
-        self._tasks = [self._loop.create_task(work()) for work in (self._keep_alive, self._reconcile)]
+        # Several tasks: a storage that hangs must not silence the streams.
+        works = (self._keep_alive, self._reconcile, self._dismiss)
+        self._tasks = [self._loop.create_task(work()) for work in works]
         self._hints.start()
         lease_changed.connect(self._changed)
 
@@ -88,7 +96,8 @@ class Hub:
     def stream(self, ticket: WatchTicket, cut: Callable[[], None]) -> Iterator[Stream]:
         """A place among the streams of the ticket's name; `cut` closes the connection of one that lags."""
         stream = Stream(ticket, cut)
-        with self._topic(ticket.name) as topic:
+        farewell = partial(stream.end, sse.bye("revoked"))
+        with self._topic(ticket.name) as topic, self._guest(stream, ticket.principal, farewell):
             topic.streams.add(stream)
             # What changed between the view's reading and this line woke nobody.
             topic.refresh()
@@ -103,7 +112,8 @@ class Hub:
     def queue(self, ticket: WaitTicket) -> Iterator[Waiter]:
         """A place in the queue for the ticket's name; who is first there tries at once."""
         waiter = Waiter(ticket.since)
-        with self._topic(ticket.name) as topic:
+        # Entering again, it is refused.
+        with self._topic(ticket.name) as topic, self._guest(waiter, ticket.principal, waiter.turn.set):
             topic.join(waiter)
             try:
                 yield waiter
@@ -126,6 +136,15 @@ class Hub:
             if topic.is_idle and self._topics.get(name) is topic:
                 topic.close()
                 del self._topics[name]
+
+    @contextmanager
+    def _guest(self, who: Stream | Waiter, principal: Principal | None, dismiss: Callable[[], None]) -> Iterator[None]:
+        if principal:
+            self._guests[who] = principal, dismiss
+        try:
+            yield
+        finally:
+            self._guests.pop(who, None)
 
     def _changed(self, space: str, name: str, **_: Any) -> None:
         self._hints.tell((space, name))
@@ -166,6 +185,23 @@ class Hub:
                             topic.compare(position)
             except (Unavailable, DatabaseError) as error:
                 log.info("watches_wait_for_storage", cause=type(error).__name__)
+
+    async def _dismiss(self) -> None:
+        """End what was begun with a key that is not what it was."""
+        assert self._on_thread is not None
+        while True:
+            await asyncio.sleep(RECHECK_SECONDS)
+            asked = {principal for principal, _ in self._guests.values()}
+            if not asked:
+                continue
+            try:
+                gone = asked - await self._on_thread(still_valid, asked)
+            except (Unavailable, DatabaseError) as error:
+                log.info("keys_wait_for_storage", cause=type(error).__name__)
+                continue
+            for principal, dismiss in list(self._guests.values()):
+                if principal in gone:
+                    dismiss()
 
 
 hub = Hub()

@@ -25,16 +25,19 @@ class Seats:
     def __len__(self) -> int:
         return self._taken.total()
 
-    def take(self, client: str) -> Callable[[], None]:
+    def taken_by(self, client: str) -> int:
+        return self._taken[client]
+
+    def take(self, client: str, *, at_most: int | None = None) -> Callable[[], None]:
         """A seat for `client`, as the function that gives it back (once; again is harmless).
 
-        Raises RateLimited when the client, or the process, has as many open as it may.
+        `at_most` is a limit of its own, a team's quota. Raises RateLimited when the client, or the
+        process, has as many open as it may.
         """
+        limit = self._per_client() if at_most is None else at_most
         with self._guard:
-            if self._taken[client] >= self._per_client():
-                raise RateLimited(
-                    f"A client can have {self._per_client()} streams and waits open", retry_after_ms=RETRY_AFTER_MS
-                )
+            if self._taken[client] >= limit:
+                raise RateLimited(f"No more than {limit} can be open at once", retry_after_ms=RETRY_AFTER_MS)
             if self._taken.total() >= self._in_all():
                 raise RateLimited("All streams and waits of this process are taken", retry_after_ms=RETRY_AFTER_MS)
             self._taken[client] += 1
@@ -50,6 +53,15 @@ class Seats:
                         del self._taken[client]
 
         return give_back
+
+
+def streams_of(team_uuid: str) -> str:
+    """As whom a team takes seats for its streams, apart from those for its waits."""
+    return f"streams of {team_uuid}"
+
+
+def waits_of(team_uuid: str) -> str:
+    return f"waits of {team_uuid}"
 
 
 seats = Seats(in_all=lambda: settings.STREAMS_MAX, per_client=lambda: settings.STREAMS_MAX_PER_CLIENT)

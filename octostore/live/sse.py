@@ -12,10 +12,10 @@ KEEPALIVE = b": keepalive\n\n"
 RETRY_MS = 1000
 
 
-def frame(kind: str, data: Any, *, position: Revision | None = None) -> bytes:
-    """One event; `data` becomes one line of JSON, `position` its id."""
-    identity = f"id: {position}\n" if position else ""
-    return b"event: %b\n%bdata: %b\n\n" % (kind.encode(), identity.encode(), msgspec.json.encode(data))
+def frame(kind: str | None, data: Any, *, position: Revision | None = None) -> bytes:
+    """One event of `kind` (None: a plain message); `data` becomes one line of JSON, `position` its id."""
+    head = (f"event: {kind}\n" if kind else "") + (f"id: {position}\n" if position else "")
+    return b"%bdata: %b\n\n" % (head.encode(), msgspec.json.encode(data))
 
 
 def opening(frames: bytes) -> bytes:

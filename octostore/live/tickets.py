@@ -17,6 +17,7 @@ from django.http.response import HttpResponseBase
 from octostore.leases.models import LeaseEvent
 from octostore.leases.watching import State
 from octostore.live.hints import Name
+from octostore.teams.principals import Principal
 
 # Never compressed, never buffered, never stored: proxies hold streams back otherwise.
 STREAM_HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
@@ -39,6 +40,9 @@ class Encoder(Protocol):
     def state(self, state: State, *, kind: str = "state", with_id: bool) -> bytes:
         """What is now, as a frame of `kind`."""
 
+    def renewal(self, state: State) -> bytes:
+        """A deadline that has moved, which is no event."""
+
 
 @dataclass(slots=True, kw_only=True)
 class WatchTicket:
@@ -49,6 +53,8 @@ class WatchTicket:
     opening: bytes
     state: State
     give_back: Callable[[], None]
+    # By whose right it goes on; None where nobody's is needed.
+    principal: Principal | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,6 +68,7 @@ class WaitTicket:
     # What the last try read; None where nothing could be read, or where others come first.
     state: State | None
     give_back: Callable[[], None]
+    principal: Principal | None = None
 
 
 class TicketResponse(HttpResponse):

@@ -151,5 +151,5 @@ def _frames(seen: Look, stream: Stream, told: Position) -> list[bytes]:
         told = Position.after(seen.events[-1])
     if told != Position.of(seen.state):
         # A renewal, perhaps of the very term that the last event began.
-        frames.append(encoder.state(seen.state, with_id=False))
+        frames.append(encoder.renewal(seen.state))
     return frames

@@ -10,17 +10,24 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-PARTS = {"<str:election_id>": "room-of-eight", "<str:term>": "1"}
+PARTS = {
+    "<str:election_id>": "room-of-eight",
+    "<str:term>": "1",
+    "<any:name>": "repo",
+    "<bare:name>": "repo",
+    "<str:session_id>": "0c7f4a52-9a3e-4d1c-8a76-2f9c51e0b3d7",
+}
 
 
 def routes(resolver: URLResolver, prefix: str = "/") -> Iterator[tuple[str, Any]]:
-    """Every address of the service as a concrete path, with its view class."""
+    """Every address of the API as a concrete path, with its view class."""
     for entry in resolver.url_patterns:
         route = prefix + str(entry.pattern)
         if isinstance(entry, URLPattern):
             for part, value in PARTS.items():
                 route = route.replace(part, value)
-            yield route, entry.callback.cls  # type: ignore[attr-defined]
+            if hasattr(entry.callback, "cls"):  # a page has none
+                yield route, entry.callback.cls
         else:
             yield from routes(entry, route)
 

@@ -20,15 +20,22 @@ UNKNOWN_TOKEN = "A" * 43
 _application = get_application()
 
 
-def caller(**environ: Any) -> Client:
-    """A client whose every request has `environ` in its WSGI environment."""
+def service(**environ: Any) -> Callable[..., Iterable[bytes]]:
+    """The whole stack, whose every request has `environ` in its WSGI environment."""
 
     def app(given: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        answer = _application(given | environ, start_response)
+        # httpx gives text where WSGI wants bytes as latin-1.
+        path = {"PATH_INFO": given["PATH_INFO"].encode().decode("latin-1")}
+        answer = _application(given | path | environ, start_response)
         # Every HTTP server leaves the body of an answer to HEAD away.
         return [] if given["REQUEST_METHOD"] == "HEAD" else answer
 
-    return Client(app=app)
+    return app
+
+
+def caller(**environ: Any) -> Client:
+    """A client of the service with `environ`."""
+    return Client(app=service(**environ))
 
 
 def caller_at(raw_path: str) -> Client:

@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("octostore", "elections")
+PACKAGES = ("octostore", "elections", "locks")
 
 
 def files(*directories: str) -> list[Path]:

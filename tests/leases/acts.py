@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from octostore.leases import engine
-from octostore.leases.engine import Acquired
-from octostore.leases.models import Lease, LeaseEvent
-from octostore.leases.outcomes import Delayed, Granted, Held, Released, Vacant
+from octostore.leases import engine, groups
+from octostore.leases.engine import Acquired, Membership
+from octostore.leases.models import Lease, LeaseEvent, LeaseGroup
+from octostore.leases.outcomes import Alive, Delayed, Granted, GroupOver, GroupUnknown, Held, Released, Vacant
 
 SPACE = "tests"
 NAME = "nightly-build"
+GROUP = "worker-7"
 MINUTE = timedelta(minutes=1)
 SECOND = timedelta(seconds=1)
 DAY = timedelta(days=1)
@@ -45,6 +46,35 @@ def inspect(name: str = NAME) -> Held | Delayed | Vacant:
 
 def settle(name: str = NAME) -> Held | Delayed | Vacant:
     return engine.settle(SPACE, name)
+
+
+def form(key: str = GROUP, *, space: str = SPACE, ttl: timedelta = MINUTE) -> Alive:
+    return groups.form(space, key, ttl=ttl)
+
+
+def keep(key: str = GROUP) -> Alive | GroupOver | GroupUnknown:
+    return groups.keep(SPACE, key)
+
+
+def dissolve(key: str = GROUP) -> Alive | GroupOver | GroupUnknown:
+    return groups.dissolve(SPACE, key, reason="left")
+
+
+def look(key: str = GROUP) -> Alive | GroupOver | GroupUnknown:
+    return groups.inspect(SPACE, key)
+
+
+def bound(key: str = GROUP) -> Membership:
+    """Acquires within a group, and ends with it."""
+    return Membership(key=key, bound=True)
+
+
+def unbound(key: str = GROUP) -> Membership:
+    return Membership(key=key)
+
+
+def group_row(key: str = GROUP) -> LeaseGroup:
+    return LeaseGroup.objects.get(space=SPACE, key=key)
 
 
 def row(name: str = NAME) -> Lease:

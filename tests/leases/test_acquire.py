@@ -11,7 +11,21 @@ from octostore.leases.clock import EPOCH
 from octostore.leases.models import Lease
 from octostore.leases.outcomes import Delayed, Granted, Held, Vacant
 from octostore.lib.ids import is_capability
-from tests.leases.acts import MINUTE, SECOND, acquire, grant, inspect, recorded, release, renew, row, settle, story
+from tests.leases.acts import (
+    MINUTE,
+    SECOND,
+    acquire,
+    form,
+    grant,
+    inspect,
+    recorded,
+    release,
+    renew,
+    row,
+    settle,
+    story,
+    unbound,
+)
 from tests.leases.moving_time import age, expire
 from tests.players import now_ms
 
@@ -22,7 +36,8 @@ FAMILY = "\N{MAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}"
 
 class TestANewName:
     def test_is_granted_with_a_capability(self) -> None:
-        granted = grant(holder="atlas", ttl=MINUTE, metadata="m", group_id="g")
+        form("g")
+        granted = grant(holder="atlas", ttl=MINUTE, metadata="m", group=unbound("g"))
         assert is_capability(granted.capability)
         assert not granted.replayed
         hold = granted.hold
@@ -54,7 +69,8 @@ class TestANewName:
 
     @pytest.mark.parametrize("odd", ["", " ", "a/b", "%", "_", "'; --", "{}", "%(name)s", ":now", "x" * 1024, "\r\n"])
     def test_may_be_odd(self, odd: str) -> None:
-        granted = grant(odd, holder=odd, metadata=odd, group_id=odd)
+        form(odd)
+        granted = grant(odd, holder=odd, metadata=odd, group=unbound(odd))
         assert (granted.hold.holder, granted.hold.metadata, granted.hold.group_id) == (odd, odd, odd)
         assert isinstance(inspect(odd), Held)
         assert isinstance(inspect(odd + "!"), Vacant)
@@ -166,7 +182,8 @@ class TestAnExpiredName:
         assert row().events == 3
 
     def test_starts_anew(self) -> None:
-        renew(grant(metadata="m", group_id="g", delay=MINUTE))
+        form("g")
+        renew(grant(metadata="m", group=unbound("g"), delay=MINUTE))
         expire(ago=2 * MINUTE)
         hold = grant(holder="borea", ttl=2 * MINUTE).hold
         assert (hold.metadata, hold.group_id, hold.renewals, hold.ttl) == (None, None, 0, 2 * MINUTE)

@@ -7,9 +7,24 @@ from typing import Any
 
 import pytest
 
+from octostore.leases.engine import Access
 from octostore.leases.models import Lease
 from octostore.leases.outcomes import AttemptDiffers, AttemptOver, Granted, Held
-from tests.leases.acts import DAY, MINUTE, SECOND, SPACE, acquire, grant, release, renew, row, story
+from tests.leases.acts import (
+    DAY,
+    MINUTE,
+    SECOND,
+    SPACE,
+    acquire,
+    bound,
+    form,
+    grant,
+    release,
+    renew,
+    row,
+    story,
+    unbound,
+)
 from tests.leases.moving_time import age, expire
 from tests.leases.threads import together
 
@@ -59,13 +74,18 @@ class TestWhileTheTermLives:
             {"ttl": 2 * MINUTE},
             {"metadata": "n"},
             {"metadata": None},
-            {"group_id": "h"},
+            {"group": unbound("h")},
+            {"group": None},
+            {"group": bound("g")},
             {"delay": SECOND},
+            {"access": Access(entries=("key:a", "user:b"), acl=("key:a",))},
         ],
         ids=str,
     )
     def test_other_content_is_told_apart(self, altered: dict[str, Any]) -> None:
-        content: dict[str, Any] = {"holder": "atlas", "ttl": MINUTE, "metadata": "m", "group_id": "g"}
+        form("g")
+        form("h")
+        content: dict[str, Any] = {"holder": "atlas", "ttl": MINUTE, "metadata": "m", "group": unbound("g")}
         granted = grant(attempt=ATTEMPT, **content)
         before = Lease.objects.values().get()
         assert acquire(attempt=ATTEMPT, **content | altered) == AttemptDiffers(term=granted.hold.term)

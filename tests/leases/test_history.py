@@ -7,7 +7,7 @@ import pytest
 from octostore.leases import engine, history, reaper
 from octostore.leases.models import Ending
 from octostore.leases.outcomes import Past
-from tests.leases.acts import MINUTE, NAME, SPACE, grant, release, renew, row, settle
+from tests.leases.acts import GROUP, MINUTE, NAME, SPACE, form, grant, release, renew, row, settle, unbound
 from tests.leases.moving_time import age, expire
 from tests.leases.outside import outside
 
@@ -23,13 +23,16 @@ class TestTerms:
         assert terms("never") == []
 
     def test_of_a_held_name_begin_with_the_live_one(self) -> None:
-        granted = grant(holder="atlas", metadata="m")
+        form()
+        granted = grant(holder="atlas", metadata="m", group=unbound(), charged_to="ada")
         renew(granted)
         [past] = terms()
         assert past == Past(
             term=granted.hold.term,
             holder="atlas",
             metadata="m",
+            group_id=GROUP,
+            charged_to="ada",
             began_at=granted.hold.began_at,
             ended_at=None,
             ending=None,

@@ -4,6 +4,7 @@ Every statement that judges time takes the row's lock first and reads the clock 
 CTEs `l` and `t`, and only then decides (guarantees, G4); a plain `UPDATE ... WHERE expires_at >
 clock_timestamp()` that waited behind a lock-only blocker renews a dead lease. `MATERIALIZED` keeps
 that order. Event rows are written by the same statement. All run in autocommit, READ COMMITTED.
+What judges a group beside a lease is in `group_statements`.
 """
 
 from __future__ import annotations
@@ -12,23 +13,26 @@ from octostore.leases.clock import EPOCH
 from octostore.leases.rows import ATTEMPT_MEMORY_MS, COLUMNS, FLOOR_MARGIN_MS
 
 NOW = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
-_OF_LEASE = ", ".join(f"lease.{column}" for column in COLUMNS.split(", "))
+OF_LEASE = ", ".join(f"lease.{column}" for column in COLUMNS.split(", "))
 
-_LOCK = """l AS MATERIALIZED (
+LOCK = """l AS MATERIALIZED (
     SELECT {columns} FROM leases_lease WHERE space = %(space)s AND name = %(name)s {also} FOR UPDATE)"""
-_CLOCK = f"t AS MATERIALIZED (SELECT {NOW} AS now FROM l)"
+CLOCK = f"t AS MATERIALIZED (SELECT {NOW} AS now FROM {{after}})"
+# After the locks of many rows.
+CLOCK_AFTER_ALL = CLOCK.format(after="(SELECT count(*) FROM l) AS locked")
 
-_EVENT = """INSERT INTO leases_leaseevent
-    (lease_id, incarnation, n, kind, at, term, holder, metadata, expires_at, renewals, reason, actor)"""
+EVENT = """INSERT INTO leases_leaseevent
+    (lease_id, incarnation, n, kind, at, term, holder, group_id, charged_to, metadata, expires_at, renewals,
+        reason, actor)"""
 # A term that ends: the row as the update left it tells kind and instant.
-_ENDED = f"""ended AS ({_EVENT}
-    SELECT id, incarnation, events, ending, ended_at, term, holder, metadata, expires_at, renewals,
-        {{reason}}, {{actor}}
+ENDED = f"""ended AS ({EVENT}
+    SELECT id, incarnation, events, ending, ended_at, term, holder, group_id, charged_to, metadata, expires_at,
+        renewals, {{reason}}, {{actor}}
     FROM done WHERE {{which}})"""
 
 
 def _locked(*, columns: str, also: str = "") -> str:
-    return "WITH " + _LOCK.format(columns=columns, also=also) + ",\n" + _CLOCK
+    return "WITH " + LOCK.format(columns=columns, also=also) + ",\n" + CLOCK.format(after="l")
 
 
 # The name's row and the clock, without a lock: what answers a follower, a reader and a retry.
@@ -36,24 +40,26 @@ READ = f"SELECT {COLUMNS}, {NOW} FROM leases_lease WHERE space = %(space)s AND n
 
 # A vacant row for a new name. It never grants: its clock was read before its wait.
 FOUND = f"""INSERT INTO leases_lease (space, name, term, holder, charged_to, ttl_ms, delay_ms, began_at, expires_at,
-    renewals, ended_at, ending, available_at, incarnation, events, key_id)
-VALUES (%(space)s, %(name)s, 0, '', '', 0, 0, 0, 0, 0, {NOW}, '', 0, 0, 0, '') ON CONFLICT (space, name) DO NOTHING"""
+    renewals, ended_at, ending, available_at, incarnation, events, key_id, bound, own_expires_at, counted)
+VALUES (%(space)s, %(name)s, 0, '', '', 0, 0, 0, 0, 0, {NOW}, '', 0, 0, 0, '', false, 0, false)
+ON CONFLICT (space, name) DO NOTHING"""
 
-# Grant a vacant name: no row when it is held, delayed, absent, or when the attempt or the nonce has had
-# its term. A clock behind a marked end delays nobody.
+# Grant a vacant name: no row when it is held, delayed, absent, when the attempt or the nonce has had its
+# term, or when the acl refuses. A clock behind a marked end delays nobody.
 # Writes `expired` for a term nobody had marked, then `acquired`.
-TAKE = f"""{_locked(columns="*")},
+_TAKE = f"""{{locked}},
 granted AS (
     UPDATE leases_lease lease SET
         term = greatest(l.term + 1, t.now - {EPOCH}),
         incarnation = CASE l.incarnation WHEN 0 THEN greatest(l.term + 1, t.now - {EPOCH}) ELSE l.incarnation END,
         events = l.events + CASE WHEN l.ended_at IS NULL THEN 2 ELSE 1 END,
         holder = %(holder)s, metadata = %(metadata)s, group_id = %(group_id)s, charged_to = %(charged_to)s,
-        ttl_ms = %(ttl_ms)s, delay_ms = %(delay_ms)s, began_at = t.now, expires_at = t.now + %(first_ms)s,
-        renewals = 0, ended_at = NULL, ending = '', available_at = 0,
+        ttl_ms = %(ttl_ms)s, delay_ms = %(delay_ms)s, began_at = t.now, expires_at = {{expires_at}},
+        bound = %(bound)s, own_expires_at = t.now + %(first_ms)s, acl = coalesce(l.acl, %(acl)s::text),
+        counted = {{counted}}, renewals = 0, ended_at = NULL, ending = '', available_at = 0,
         nonce = %(nonce)s, key_id = %(key_id)s, capability_digest = %(capability_digest)s,
         attempt_digest = %(attempt_digest)s, content_digest = %(content_digest)s
-    FROM l, t
+    FROM l, t{{also}}
     WHERE lease.id = l.id
         AND (l.ended_at IS NOT NULL OR l.expires_at <= t.now)
         AND CASE WHEN l.ended_at IS NULL THEN l.expires_at + l.delay_ms ELSE l.available_at END
@@ -61,24 +67,47 @@ granted AS (
         AND l.nonce IS DISTINCT FROM %(nonce)s
         AND (l.attempt_digest = %(attempt_digest)s
             AND coalesce(l.ended_at, l.expires_at) > t.now - {ATTEMPT_MEMORY_MS}) IS NOT TRUE
-    RETURNING {_OF_LEASE}, t.now),
-ended AS ({_EVENT}
-    SELECT l.id, l.incarnation, l.events + 1, 'expired', l.expires_at, l.term, l.holder, l.metadata, l.expires_at,
-        l.renewals, '', ''
+        AND (l.acl IS NULL OR ((%(acl)s::text IS NULL OR l.acl = %(acl)s::text)
+            AND (strpos(l.acl, %(principal)s::text) > 0 OR strpos(l.acl, %(principal_name)s::text) > 0)))
+    RETURNING {OF_LEASE}, t.now),
+ended AS ({EVENT}
+    SELECT l.id, l.incarnation, l.events + 1, 'expired', l.expires_at, l.term, l.holder, l.group_id, l.charged_to,
+        l.metadata, l.expires_at, l.renewals, '', ''
     FROM l, granted WHERE l.ended_at IS NULL),
-acquired AS ({_EVENT}
-    SELECT id, incarnation, events, 'acquired', began_at, term, holder, metadata, expires_at, 0, '', '' FROM granted)
+acquired AS ({EVENT}
+    SELECT id, incarnation, events, 'acquired', began_at, term, holder, group_id, charged_to, metadata, expires_at,
+        0, '', ''
+    FROM granted)
 SELECT * FROM granted"""
+# With a quota the space's open terms are counted behind a lock of the space, which others who count wait for
+# until this one is committed (`leases_open`, migration 0003): after the row's lock and before the clock. An
+# overdue term counts until its end is marked, for a renewal that is under way may yet keep it alive.
+_COUNTED = """q AS MATERIALIZED (
+    SELECT 1 FROM l WHERE leases_open(%(space)s::text) - CASE WHEN l.open_in IS NULL THEN 0 ELSE 1 END < %(quota)s)"""
 
-# Move the deadline of a live term, for the right capability alone; a wrong one takes no lock.
-RENEW = f"""{_locked(columns="id, ttl_ms, ended_at, expires_at", also="AND capability_digest = %(capability_digest)s")}
+
+def take(*, lock: str, expires_at: str = "t.now + %(first_ms)s", also: str = "", counted: bool) -> str:
+    """The statement that grants behind `lock`, which gives `l`; `also` joins what else must be there."""
+    clock = f"{_COUNTED},\n{CLOCK.format(after='q')}" if counted else CLOCK.format(after="l")
+    locked = f"WITH {lock},\n{clock}"
+    return _TAKE.format(locked=locked, expires_at=expires_at, also=also, counted=str(counted).lower())
+
+
+_WHOLE_ROW = LOCK.format(columns="*", also="")
+TAKE = take(lock=_WHOLE_ROW, counted=False)
+TAKE_COUNTED = take(lock=_WHOLE_ROW, counted=True)
+
+PROVEN = "AND capability_digest = %(capability_digest)s"
+
+# Move the deadline of a live term that is not bound, for the right capability alone; a wrong one takes no lock.
+RENEW = f"""{_locked(columns="id, ttl_ms, ended_at, expires_at", also=f"{PROVEN} AND NOT bound")}
 UPDATE leases_lease lease SET
     expires_at = t.now + coalesce(%(ttl_ms)s, l.ttl_ms), ttl_ms = coalesce(%(ttl_ms)s, l.ttl_ms),
     renewals = renewals + 1
 FROM l, t
 WHERE lease.id = l.id AND lease.capability_digest = %(capability_digest)s
     AND l.ended_at IS NULL AND l.expires_at > t.now
-RETURNING {_OF_LEASE}, t.now"""
+RETURNING {OF_LEASE}, t.now"""
 
 # End a live term by its capability; a delay is asked for, or there is none.
 RELEASE = f"""{_locked(columns="id, ended_at, expires_at", also="AND capability_digest = %(capability_digest)s")},
@@ -88,8 +117,8 @@ done AS (
     FROM l, t
     WHERE lease.id = l.id AND lease.capability_digest = %(capability_digest)s
         AND l.ended_at IS NULL AND l.expires_at > t.now
-    RETURNING {_OF_LEASE}, t.now),
-{_ENDED.format(reason="''", actor="''", which="true")}
+    RETURNING {OF_LEASE}, t.now),
+{ENDED.format(reason="''", actor="''", which="true")}
 SELECT * FROM done"""
 
 # End exactly one live term by its number, on an operator's word.
@@ -99,8 +128,8 @@ done AS (
         available_at = t.now + %(delay_ms)s
     FROM l, t
     WHERE lease.id = l.id AND lease.term = %(term)s AND l.ended_at IS NULL AND l.expires_at > t.now
-    RETURNING {_OF_LEASE}, t.now),
-{_ENDED.format(reason="%(reason)s", actor="%(actor)s", which="true")}
+    RETURNING {OF_LEASE}, t.now),
+{ENDED.format(reason="%(reason)s", actor="%(actor)s", which="true")}
 SELECT * FROM done"""
 
 _MARK = f"""done AS (
@@ -108,8 +137,8 @@ _MARK = f"""done AS (
         available_at = lease.expires_at + delay_ms
     FROM l, t
     WHERE lease.id = l.id AND l.ended_at IS NULL AND l.expires_at <= t.now
-    RETURNING {_OF_LEASE}, t.now),
-{_ENDED.format(reason="''", actor="''", which="true")}"""
+    RETURNING {OF_LEASE}, t.now),
+{ENDED.format(reason="''", actor="''", which="true")}"""
 
 # Mark the end of one name's overdue term, at its deadline.
 SETTLE = f"""{_locked(columns="id, ended_at, expires_at")},
@@ -118,21 +147,29 @@ SELECT * FROM done"""
 
 # The same for a batch, rows locked in key order and none waited for. The sequential scan asks the
 # clock once; each row is judged again by the clock read after all the locks.
-SWEEP = f"""WITH seen AS MATERIALIZED (SELECT {NOW} AS now),
+_SWEEP = f"""WITH seen AS MATERIALIZED (SELECT {NOW} AS now),
 l AS MATERIALIZED (
     SELECT id, ended_at, expires_at FROM leases_lease
-    WHERE ended_at IS NULL AND expires_at <= (SELECT now FROM seen)
-    ORDER BY id LIMIT %(batch)s FOR UPDATE SKIP LOCKED),
-t AS MATERIALIZED (SELECT {NOW} AS now FROM (SELECT count(*) FROM l) AS locked),
+    WHERE ended_at IS NULL AND expires_at <= (SELECT now FROM seen) {{also}}
+    ORDER BY id {{limit}} FOR UPDATE SKIP LOCKED),
+{CLOCK_AFTER_ALL},
 {_MARK}
-SELECT count(*) FROM done"""
+SELECT {{told}} FROM done"""
+SWEEP = _SWEEP.format(also="", limit="LIMIT %(batch)s", told="count(*)")
 
-# Names whose last term ended long ago and whose number the floor has passed by a day: forgetting
-# them cannot bring an old term back (G2).
+# The same for the counted terms of a space; how many of them are left open.
+COUNT_OPEN = _SWEEP.format(
+    also="AND open_in = %(space)s",
+    limit="",
+    told="(SELECT count(*) FROM leases_lease WHERE open_in = %(space)s) - count(*)",
+)
+
+# Names, in spaces that begin with `space`, whose last term ended long ago and whose number the floor has
+# passed by a day: forgetting them cannot bring an old term back (G2). An acl is no memory of terms: it stays.
 FORGET = f"""WITH seen AS MATERIALIZED (SELECT {NOW} AS now),
 l AS MATERIALIZED (
     SELECT id FROM leases_lease
-    WHERE space = %(space)s AND ended_at <= (SELECT now FROM seen) - %(idle_ms)s
+    WHERE starts_with(space, %(space)s) AND acl IS NULL AND ended_at <= (SELECT now FROM seen) - %(idle_ms)s
         AND term <= (SELECT now FROM seen) - {EPOCH + FLOOR_MARGIN_MS}
     ORDER BY id LIMIT %(batch)s FOR UPDATE SKIP LOCKED),
 events AS (DELETE FROM leases_leaseevent event USING l WHERE event.lease_id = l.id),
@@ -150,7 +187,7 @@ DELETE FROM leases_leaseevent event USING l WHERE event.id = l.id"""
 # After a restore: every live term ends, and every name that was ever held starts a new incarnation.
 RESTORE = f"""WITH l AS MATERIALIZED (
     SELECT id, ended_at, incarnation, term FROM leases_lease WHERE term > 0 ORDER BY id FOR UPDATE),
-t AS MATERIALIZED (SELECT {NOW} AS now FROM (SELECT count(*) FROM l) AS locked),
+{CLOCK_AFTER_ALL},
 done AS (
     UPDATE leases_lease lease SET
         incarnation = greatest(l.incarnation + 1, l.term + 1, t.now - {EPOCH}),
@@ -158,8 +195,8 @@ done AS (
         ended_at = coalesce(l.ended_at, t.now),
         ending = CASE WHEN l.ended_at IS NULL THEN 'revoked' ELSE ending END
     FROM l, t WHERE lease.id = l.id
-    RETURNING {_OF_LEASE}, t.now),
-{_ENDED.format(reason="%(reason)s", actor="%(actor)s", which="events = 1")}
+    RETURNING {OF_LEASE}, t.now),
+{ENDED.format(reason="%(reason)s", actor="%(actor)s", which="events = 1")}
 SELECT count(*) FROM done WHERE events = 1"""
 
 # How far each of many names has come; the deadline only while the term lives.
@@ -170,3 +207,16 @@ FROM leases_lease WHERE space = %(space)s AND name = ANY(%(names)s)"""
 COUNT = f"""WITH seen AS MATERIALIZED (SELECT {NOW} AS now)
 SELECT charged_to, count(*) FROM leases_lease
 WHERE space = %(space)s AND ended_at IS NULL AND expires_at > (SELECT now FROM seen) GROUP BY charged_to"""
+
+# Give or take a name's acl, by the capability of its live term or on an admin's word.
+SET_ACL = f"""{
+    _locked(
+        columns="id, capability_digest, ended_at, expires_at",
+        also="AND (%(capability_digest)s::bytea IS NULL OR capability_digest = %(capability_digest)s::bytea)",
+    )
+}
+UPDATE leases_lease lease SET acl = %(acl)s::text
+FROM l, t
+WHERE lease.id = l.id AND (%(capability_digest)s::bytea IS NULL
+    OR (l.capability_digest = %(capability_digest)s::bytea AND l.ended_at IS NULL AND l.expires_at > t.now))
+RETURNING {OF_LEASE}, t.now"""

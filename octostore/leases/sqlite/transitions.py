@@ -12,7 +12,7 @@ from django.db.backends.utils import CursorWrapper
 
 from octostore.leases import clock
 from octostore.leases.clock import Mark, Reading
-from octostore.leases.rows import Grant, Row
+from octostore.leases.rows import Grant, Group, Row
 from octostore.leases.sqlite import statements
 from octostore.leases.sqlite.writing import READ_CLOCK, writing
 
@@ -28,6 +28,13 @@ def read(space: str, name: str) -> Row | None:
     return Row._make((*row[:-3], _now(Mark(*row[-3:]), reading))) if row else None
 
 
+def now() -> int:
+    reading = clock.read()
+    with connection.cursor() as cursor:
+        cursor.execute(READ_CLOCK)
+        return _now(Mark(*cursor.fetchone() or (0, 0, "")), reading)
+
+
 def found(space: str, name: str) -> None:
     with _writing() as (cursor, now):
         cursor.execute(statements.FOUND, {"space": space, "name": name, "now": now})
@@ -40,10 +47,69 @@ def take(grant: Grant) -> Row | None:
         return _change(cursor, now, statements.TAKE, parameters)
 
 
-def renew(space: str, name: str, capability_digest: bytes, ttl_ms: int | None) -> Row | None:
+def renew(space: str, name: str, capability_digest: bytes, ttl_ms: int | None, *, bound: bool = False) -> Row | None:
     parameters = {"space": space, "name": name, "capability_digest": capability_digest, "ttl_ms": ttl_ms}
     with _writing() as (cursor, now):
-        return _update(cursor, now, statements.RENEW, parameters)
+        return _update(cursor, now, statements.RENEW_BOUND if bound else statements.RENEW, parameters)
+
+
+def extend(space: str, name: str, group_id: str, capability_digest: bytes, ttl_ms: int) -> Row | None:
+    parameters = {"space": space, "name": name, "group_id": group_id, "capability_digest": capability_digest}
+    with _writing() as (cursor, now):
+        return _update(cursor, now, statements.EXTEND, parameters | {"ttl_ms": ttl_ms})
+
+
+def set_acl(space: str, name: str, acl: str | None, capability_digest: bytes | None) -> Row | None:
+    parameters = {"space": space, "name": name, "acl": acl, "capability_digest": capability_digest}
+    with _writing() as (cursor, now):
+        return _update(cursor, now, statements.SET_ACL, parameters)
+
+
+def form(space: str, key: str, charged_to: str, ttl_ms: int) -> Group | None:
+    with _writing() as (cursor, now):
+        return _group(cursor, now, statements.FORM, space=space, key=key, charged_to=charged_to, ttl_ms=ttl_ms)
+
+
+def read_group(space: str, key: str) -> Group | None:
+    reading = clock.read()
+    with connection.cursor() as cursor:
+        cursor.execute(statements.READ_GROUP, {"space": space, "key": key})
+        row = cursor.fetchone()
+    return Group._make((*row[:-3], _now(Mark(*row[-3:]), reading))) if row else None
+
+
+def keep(space: str, key: str) -> Group | None:
+    with _writing() as (cursor, now):
+        kept = _group(cursor, now, statements.KEEP, space=space, key=key)
+        if kept:
+            cursor.execute(statements.EXTEND_BOUND, {"space": space, "key": key, "now": now, "until": kept.expires_at})
+        return kept
+
+
+def dissolve(space: str, key: str, reason: str) -> tuple[Group, list[str]] | None:
+    with _writing() as (cursor, now):
+        dissolved = _group(cursor, now, statements.DISSOLVE, space=space, key=key)
+        if not dissolved:
+            return None
+        ended = _every(cursor, statements.END_BOUND, space=space, key=key, now=now)
+        for lease, _ in ended:
+            _record(cursor, lease, reason)
+        return dissolved, [name for _, name in ended]
+
+
+def settle_group(space: str, key: str) -> None:
+    with _writing() as (cursor, now):
+        cursor.execute(statements.SETTLE_GROUP, {"space": space, "key": key, "now": now})
+
+
+def sweep_groups(batch: int) -> int:
+    with _writing() as (cursor, now):
+        return len(_every(cursor, statements.SWEEP_GROUPS, now=now, batch=batch))
+
+
+def forget_groups(idle_ms: int, batch: int) -> int:
+    with _writing() as (cursor, now):
+        return len(_every(cursor, statements.FORGET_GROUPS, now=now, idle_ms=idle_ms, batch=batch))
 
 
 def release(space: str, name: str, capability_digest: bytes, delayed: bool) -> Row | None:
@@ -87,6 +153,7 @@ def trim(kept: int, batch: int) -> int:
 
 def restore(reason: str, actor: str) -> int:
     with _writing() as (cursor, now):
+        cursor.execute(statements.RESTORE_GROUPS, {"now": now})
         names = _every(cursor, statements.RESTORE, now=now)
         ended = [lease for lease, events in names if events]
         for lease in ended:
@@ -96,6 +163,10 @@ def restore(reason: str, actor: str) -> int:
 
 def count(space: str) -> dict[str, int]:
     return dict(_read_at_once(statements.COUNT, space=space))
+
+
+def count_open(space: str) -> int:
+    return int(_read_at_once(statements.COUNT_OPEN, space=space)[0][0])
 
 
 def positions(space: str, names: list[str]) -> list[tuple[Any, ...]]:
@@ -130,6 +201,11 @@ def _now(mark: Mark, reading: Reading) -> int:
 def _update(cursor: CursorWrapper, now: int, statement: str, parameters: dict[str, Any]) -> Row | None:
     rows = _every(cursor, statement, **parameters, now=now)
     return Row._make((*rows[0], now)) if rows else None
+
+
+def _group(cursor: CursorWrapper, now: int, statement: str, **parameters: Any) -> Group | None:
+    rows = _every(cursor, statement, **parameters, now=now)
+    return Group._make((*rows[0], now)) if rows else None
 
 
 def _change(

@@ -20,6 +20,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
 from octostore import __version__
+from octostore.pages.first_run import create_owner
 from octostore.server import sockets, valkey
 from octostore.server.parent import die_with
 from octostore.server.startup import database_in_words, require_database
@@ -32,6 +33,16 @@ Elect a leader, from another terminal:
   ROOM=$(curl -s -X POST {url}/elections | jq -r .election_id)
   curl -s -X POST "{url}/elections/$ROOM/campaign" -H "Content-Type: application/json" \
 -d '{{"candidate_id":"agent-atlas","ttl_seconds":30}}'
+"""
+
+# The one time that this password is told.
+OWNED = """
+This service is yours now. Sign in at {url}/accounts/login/ as {owner.email} with the password
+
+  {owner.password}
+
+It is shown this once; `manage.py changepassword {owner.email}` sets another. You own the team {owner.team}:
+`manage.py create_key --team {owner.team} --name worker` prints an API key of it.
 """
 
 
@@ -61,6 +72,8 @@ def run(supervisor: Supervisor) -> int:
     require_database()
     say("The database is up to date; starting the web process and the worker.")
     address = sockets.reachable(listener)
+    if not settings.DATABASE_URL and (owner := create_owner()):
+        say(OWNED.format(owner=owner, url=sockets.url(*address)))
     start_services(supervisor, listener, broker)
     listener.close()
     ready = False

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class LocksConfig(AppConfig):
+    name = "locks"
+    verbose_name = "Locks"

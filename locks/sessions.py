@@ -1,0 +1,53 @@
+"""Sessions: one worker of a team, alive as long as it says so, and holder of many locks."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+
+from octostore.leases import groups, walking
+from octostore.leases.outcomes import Alive, GroupOver, GroupUnknown
+from octostore.lib.errors import NotFound, RateLimited, SessionExpired
+from octostore.teams import limits
+from octostore.teams.principals import Principal
+
+RETRY_AFTER_MS = 5_000
+
+
+def begin(*, principal: Principal, ttl: timedelta) -> Alive:
+    """A new session, `ttl` long from now and from each keepalive. Raises RateLimited at the team's quota."""
+    if walking.count_groups(principal.lock_space) >= limits.sessions_max(principal.team_id):
+        raise RateLimited("The team has as many sessions as it may", retry_after_ms=RETRY_AFTER_MS)
+    return groups.form(principal.lock_space, str(uuid.uuid4()), ttl=ttl, charged_to=principal.visible)
+
+
+def keep(*, principal: Principal, session_id: str) -> Alive:
+    """Let the session live for its TTL from now. Raises NotFound; SessionExpired, and it stays dead."""
+    return _living(groups.keep(principal.lock_space, session_id))
+
+
+def end(*, principal: Principal, session_id: str) -> None:
+    """End the session, and with it its ephemeral locks. Raises NotFound, SessionExpired."""
+    _living(groups.dissolve(principal.lock_space, session_id, reason="session_deleted"))
+
+
+def status(*, principal: Principal, session_id: str) -> tuple[Alive | GroupOver, int]:
+    """The session, also one that has ended lately, and how many locks it holds. Raises NotFound."""
+    session = groups.inspect(principal.lock_space, session_id)
+    if isinstance(session, GroupUnknown):
+        raise NotFound()
+    return session, walking.count_held(session.key)
+
+
+def walk(*, principal: Principal, after: int, limit: int) -> list[tuple[Alive, int]]:
+    """The team's next living sessions, and how many locks each holds."""
+    return walking.groups(principal.lock_space, after=after, limit=limit)
+
+
+def _living(outcome: Alive | GroupOver | GroupUnknown) -> Alive:
+    match outcome:
+        case GroupUnknown():
+            raise NotFound()
+        case GroupOver():
+            raise SessionExpired()
+    return outcome

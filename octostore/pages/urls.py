@@ -1,0 +1,15 @@
+"""The addresses of pages; none lies under a path of the API."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import include, path
+
+from octostore.pages import views
+
+urlpatterns = [
+    path("accounts/", views.home, name="account_home"),
+    path("accounts/invitations/<str:text>/", views.invitation, name="invitation"),
+    path("accounts/", include("allauth.urls")),
+    path("staff/", admin.site.urls),
+]

@@ -1,0 +1,1 @@
+"""Who may act: people, teams, their API keys, what they may do and how much of it."""
