@@ -27,6 +27,7 @@ _PARAMETERS = {
     "holder": "'bench'",
     "metadata": "NULL",
     "group_id": "NULL",
+    "bound": "false",
     "charged_to": "''",
     "ttl_ms": "300000",
     "first_ms": "300000",
@@ -36,6 +37,9 @@ _PARAMETERS = {
     "capability_digest": _DIGEST,
     "attempt_digest": "NULL::bytea",
     "content_digest": _DIGEST,
+    "acl": "NULL",
+    "principal": "NULL",
+    "principal_name": "NULL",
     "delayed": "false",
 }
 _NONCE = "\\set nonce random(1, 9000000000000000000)"

@@ -32,6 +32,7 @@ def grant(name: str) -> Grant:
         holder="bench",
         metadata=None,
         group_id=None,
+        bound=False,
         charged_to="",
         ttl_ms=300_000,
         first_ms=300_000,
@@ -41,6 +42,10 @@ def grant(name: str) -> Grant:
         capability_digest=DIGEST,
         attempt_digest=None,
         content_digest=DIGEST,
+        acl=None,
+        principal=None,
+        principal_name=None,
+        quota=None,
     )
 
 

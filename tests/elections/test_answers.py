@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from elections import answers
-from octostore.leases.outcomes import Granted, Held, Hold, Revision
+from octostore.api.timing import instant, retry_after_ms
+from octostore.leases.outcomes import Granted, Hold
 
 LEFT = timedelta(seconds=10)
 
@@ -19,9 +20,12 @@ def hold(ttl: timedelta) -> Hold:
         metadata=None,
         group_id=None,
         ttl=ttl,
+        delay=timedelta(0),
         began_at=0,
         expires_at=0,
         renewals=0,
+        charged_to="",
+        bound=False,
         ended_at=None,
         ending=None,
     )
@@ -30,10 +34,7 @@ def hold(ttl: timedelta) -> Hold:
 class TestRetryAfter:
     @pytest.mark.parametrize(("ttl", "jitter"), [(1, 1_000), (5, 1_000), (10, 2_000), (25, 5_000), (300, 5_000)])
     def test_is_what_is_left_and_a_fifth_of_the_ttl_within_1_to_5_seconds(self, ttl: int, jitter: int) -> None:
-        held = Held(
-            hold=hold(timedelta(seconds=ttl)), remaining=LEFT, revision=Revision(incarnation=1, n=1), observed_at=0
-        )
-        waits = [answers.retry_after_ms(held) - 10_000 for _ in range(2_000)]
+        waits = [retry_after_ms(LEFT, timedelta(seconds=ttl)) - 10_000 for _ in range(2_000)]
         assert 0 <= min(waits) < jitter / 10
         assert jitter * 0.9 < max(waits) <= jitter
 
@@ -57,4 +58,4 @@ class TestSafeFor:
     ],
 )
 def test_instants_are_exact_to_the_millisecond(at: int, text: str) -> None:
-    assert answers.instant(at) == text
+    assert instant(at) == text
