@@ -16,7 +16,7 @@ from octostore.leases import engine, reaper, storage
 from octostore.leases.errors import NotCurrent
 from octostore.leases.models import Ending, Lease
 from octostore.leases.outcomes import Held, Revoked, Vacant
-from octostore.leases.rows import Grant
+from octostore.leases.rows import Grant, Row
 from octostore.lib.errors import Unavailable
 from tests.leases.acts import NAME, SPACE, acquire, grant, inspect, release, renew, row, story
 from tests.leases.moving_time import expire
@@ -303,9 +303,14 @@ class TestANonce:
         granted = grant()
         last = row()
         again = Grant(
-            **{column: getattr(last, column) for column in Grant._fields if column not in ("first_ms", "nonce")},
+            **{column: getattr(last, column) for column in Grant._fields if column in Row._fields and column != "nonce"},
+            space=last.space,
+            name=last.name,
             first_ms=last.ttl_ms,
             nonce=bytes(last.nonce or b""),
+            principal=None,
+            principal_name=None,
+            quota=None,
         )
         if end == "released":
             release(granted)
