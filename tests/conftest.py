@@ -38,6 +38,7 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 django.setup()
 
 from django.contrib.contenttypes.management import create_contenttypes  # noqa: E402
+from django.contrib.contenttypes.models import ContentType  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.db.models.signals import post_migrate  # noqa: E402
 
@@ -115,6 +116,7 @@ def database(transactional_db: None) -> Iterator[str]:
     yield VENDOR
     # What keys were used for is written behind the back of who used them; not behind a test's.
     last_use.flush()
+    ContentType.objects.clear_cache()
 
 
 @pytest.fixture(scope="session")

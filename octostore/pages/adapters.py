@@ -9,11 +9,11 @@ from typing import Any
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
-from allauth.socialaccount.models import SocialLogin
+from allauth.socialaccount.models import SocialApp, SocialLogin
 from cryptography.fernet import Fernet, MultiFernet
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 
 from octostore.api.client import client_of
 from octostore.lib.errors import Unavailable
@@ -44,6 +44,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
 
 class GitHubAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
+    def get_app(self, request: HttpRequest, provider: str, client_id: str | None = None) -> SocialApp:
+        """GitHub's pages are there where GitHub is set up."""
+        try:
+            return super().get_app(request, provider, client_id)
+        except SocialApp.DoesNotExist as error:
+            raise Http404 from error
+
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         if settings.SIGNUP == "open":
             return True
