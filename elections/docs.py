@@ -93,7 +93,9 @@ campaign = document(
     tag=TAG,
     summary="Try to lead a room",
     description=(
-        "Won or lost at once; losing is an answer, not an error. The same `candidate_id` proves nothing: a second "
+        "Won or lost at once; losing is an answer, not an error. With `wait_seconds` the request waits for the room "
+        "instead, first come first served, and is answered the moment it wins or when the wait is over; a win that was "
+        "waited for lasts at most 15 s until its first renewal. The same `candidate_id` proves nothing: a second "
         "campaign by it is a follower like any other. What proves a retry is an `Idempotency-Key`. A leader must stop "
         "acting `safe_for_ms` after it sent the request, unless a renewal succeeded meanwhile. After a 503 or no "
         "answer at all the outcome is unknown: retry with the same key."
@@ -103,6 +105,7 @@ campaign = document(
     body_examples={
         "Candidate": {"candidate_id": "agent-atlas", "ttl_seconds": 30},
         "With metadata": {"candidate_id": "agent-atlas", "ttl_seconds": 30, "metadata": "eu-west, build 1871"},
+        "Waiting": {"candidate_id": "agent-atlas", "ttl_seconds": 30, "wait_seconds": 60},
     },
     answers={
         200: Answer(
@@ -154,10 +157,14 @@ watch = document(
     tag=TAG,
     summary="Be told of every change",
     description=(
-        "Server-sent events. First the present state, then a frame for each change: won, resigned, expired, removed, "
-        "each with an `id`; and for renewals, without one. `leader` is null while nobody leads. With `Last-Event-ID` "
-        "the missed changes come first, in order; an id that is none of this room's brings `event: reset` instead. "
-        "A comment comes after 15 s of silence. The stream ends after a while with `event: bye`: connect again."
+        "Server-sent events. First `event: state` with the present state, then one for each change: won, resigned, "
+        "expired, removed; and for renewals, which carry no `id` and no promise. `leader` is null while nobody leads. "
+        "`id` is `<incarnation>-<n>`: n counts the room's changes without a gap. With `Last-Event-ID` the missed "
+        "changes come first, in order, then the present state without an id; an id that is none of this room's, or "
+        "older than what is kept, brings `event: reset` with the present state instead. A comment line comes after "
+        "15 s of silence. The stream ends after 900 s, or when the server stops, with `event: bye` whose data is "
+        '`{"reason": ...}`; and without it when the reader lags. Then connect again, with the last id. Streams and '
+        "waits of a client share 8 places."
     ),
     parameters=[ELECTION_ID, LAST_EVENT_ID],
     answers={

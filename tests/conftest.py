@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,14 +16,19 @@ from pathlib import Path
 import django
 import pytest
 
+from tests.orphans import own_directory
+
 pytest.register_assert_rewrite("tests.http")
 
 if "PYTEST_XDIST_WORKER" not in os.environ:
-    # Workers inherit these; each has a database of its own beside the others'.
-    os.environ["OCTOSTORE_DATA"] = tempfile.mkdtemp(prefix="octostore-tests-")
-    os.environ["DJANGO_SETTINGS_MODULE"] = "octostore.settings"
-    for name in ("REDIS_URL", "OCTOSTORE_SERVER_KEY", "OCTOSTORE_SERVER_KEY_FILE", "PUBLIC_ELECTIONS"):
+    # Workers inherit all this; each has a database of its own beside the others'.
+    for name in [*os.environ]:
+        if name.startswith("OCTOSTORE_") and not name.startswith("OCTOSTORE_TEST_"):
+            del os.environ[name]
+    for name in ("REDIS_URL", "REDIS_URL_FILE", "PUBLIC_ELECTIONS", "HOST", "PORT"):
         os.environ.pop(name, None)
+    os.environ["OCTOSTORE_DATA"] = str(own_directory("tests"))
+    os.environ["DJANGO_SETTINGS_MODULE"] = "octostore.settings"
     # Budgets answer for load, of which tests make plenty; those that are about budgets set their own.
     os.environ |= {
         "OCTOSTORE_ELECTION_REQUESTS_PER_MINUTE": "10000000",

@@ -1,11 +1,17 @@
-"""Children that never outlive the test run, however it ends."""
+"""Children and directories that do not outlive the test run for long, however it ends."""
 
 from __future__ import annotations
 
 import ctypes
+import os
+import shutil
 import signal
 import socket
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
+
+import psutil
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -18,6 +24,15 @@ def dies_with_parent(with_signal: int = signal.SIGKILL) -> Callable[[], None]:
         _libc.prctl(_PR_SET_PDEATHSIG, with_signal)
 
     return ask_kernel
+
+
+def own_directory(kind: str, parent: str | None = None) -> Path:
+    """A fresh directory named after this process; those of processes that were killed are removed."""
+    where = Path(parent or tempfile.gettempdir())
+    for left_over in where.glob(f"octostore-{kind}-*-*"):
+        if not psutil.pid_exists(int(left_over.name.split("-")[2])):
+            shutil.rmtree(left_over, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"octostore-{kind}-{os.getpid()}-", dir=where))
 
 
 def free_port() -> int:

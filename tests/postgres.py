@@ -29,7 +29,7 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from tests.orphans import dies_with_parent, free_port
+from tests.orphans import dies_with_parent, free_port, own_directory
 
 USER = "octostore"
 DATABASE = "octostore"
@@ -231,10 +231,7 @@ def _make_home(account: pwd.struct_passwd | None) -> Path:
     for parent in (tempfile.gettempdir(), "/var/tmp", "/dev/shm"):
         if account is not None and any(not up.stat().st_mode & 0o001 for up in [Path(parent), *Path(parent).parents]):
             continue
-        for left_over in Path(parent).glob("octostore-postgres-*-*"):
-            if not psutil.pid_exists(int(left_over.name.split("-")[2])):
-                shutil.rmtree(left_over, ignore_errors=True)
-        home = Path(tempfile.mkdtemp(prefix=f"octostore-postgres-{os.getpid()}-", dir=parent))
+        home = own_directory("postgres", parent)
         if account is not None:
             os.chown(home, account.pw_uid, account.pw_gid)
         return home

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 from functools import partial
 from itertools import cycle
 from uuid import uuid4
@@ -63,6 +65,16 @@ class TestSameAttempt:
             assert again.json()["leader_token"] == first.json()["leader_token"]
             assert again.json()["leader"]["term"] == first.json()["leader"]["term"]
             assert again.json()["safe_for_ms"] <= first.json()["safe_for_ms"] - 7000
+
+    def test_a_reply_that_nobody_read_is_repeated(self, two_webs: list[Web], room: str, key: str) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", two_webs[0].port)
+        body = json.dumps({"candidate_id": "atlas", "metadata": "one"})
+        headers = {"Content-Type": "application/json", "Idempotency-Key": key}
+        connection.request("POST", f"/elections/{room}/campaign", body, headers)
+        connection.close()
+        answers = campaigns(two_webs, room, key)
+        assert len({(answer.json()["leader"]["term"], answer.json()["leader_token"]) for answer in answers}) == 1
+        assert [event.kind for event in LeaseEvent.objects.all()] == ["acquired"]
 
     def test_a_retry_in_another_room_is_independent(self, two_webs: list[Web], room: str, key: str) -> None:
         (first,) = campaigns(two_webs, room, key, 1)

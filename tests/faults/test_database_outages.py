@@ -101,6 +101,19 @@ class TestGone:
         assert history.count("campaign", "unknown") > 0
         assert history.operations[-1].outcome == "ok"
 
+    def test_everything_may_die_at_once(self, server: Server, web: Web) -> None:
+        room = f"room-{uuid4().hex}"
+        with web.client() as client:
+            won = client.campaign(room, "atlas", ttl_seconds=300).json()
+        web.kill()
+        server.kill()
+        server.start()
+        web.start()
+        with web.client() as client:
+            assert client.room(room).json()["leader"] == won["leader"]
+            assert client.campaign(room, "borea").json()["leader"] == won["leader"]
+            assert client.renew(room, won["leader_token"]).json()["leader"]["term"] == won["leader"]["term"]
+
 
 class TestRefusing:
     def test_a_demoted_server_is_left_and_found_again(self, server: Server, web: Web) -> None:

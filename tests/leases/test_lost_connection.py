@@ -303,7 +303,9 @@ class TestANonce:
         granted = grant()
         last = row()
         again = Grant(
-            **{column: getattr(last, column) for column in Grant._fields if column in Row._fields and column != "nonce"},
+            **{
+                column: getattr(last, column) for column in Grant._fields if column in Row._fields and column != "nonce"
+            },
             space=last.space,
             name=last.name,
             first_ms=last.ttl_ms,

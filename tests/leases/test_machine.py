@@ -262,7 +262,7 @@ def run(*, examples: int, steps: int) -> None:
 
 
 def test_the_engine_does_what_the_model_says() -> None:
-    run(examples=40, steps=40)
+    run(examples=100, steps=40)
 
 
 @pytest.mark.soak
