@@ -131,7 +131,7 @@ def acquire(
         if row and same(row.nonce, nonce):
             # The reply to our own take was lost on the way from the database.
             if row.is_live:
-                lease_changed.send(sender=None, space=space, name=name)
+                lease_changed.send_robust(sender=None, space=space, name=name)
                 return granted(row, capability)
             break
         if row and row.is_overdue and same(row.attempt_digest, grant.attempt_digest):
@@ -159,7 +159,7 @@ def acquire(
             storage.run(lambda transitions: transitions.found(space, name))
         taken = storage.run(lambda transitions: transitions.take(grant))
         if taken:
-            lease_changed.send(sender=None, space=space, name=name)
+            lease_changed.send_robust(sender=None, space=space, name=name)
             return granted(taken, capability)
         if quota is not None and storage.run(lambda transitions: transitions.count_open(space)) >= quota:
             return QuotaReached()
@@ -205,7 +205,7 @@ def _extend(row: Row, grant: Grant, form: Callable[[bytes], str]) -> Granted | N
     )
     if not extended:
         return None
-    lease_changed.send(sender=None, space=grant.space, name=grant.name)
+    lease_changed.send_robust(sender=None, space=grant.space, name=grant.name)
     return granted(extended, capability)
 
 

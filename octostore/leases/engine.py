@@ -54,7 +54,7 @@ def renew(space: str, name: str, *, capability: str, ttl: timedelta | None = Non
             seen = row or storage.run(lambda transitions: transitions.read(space, name))
         if not row:
             raise _not_current(space, name, digest, seen)
-    lease_changed.send(sender=None, space=space, name=name)
+    lease_changed.send_robust(sender=None, space=space, name=name)
     return granted(row, capability)
 
 
@@ -67,7 +67,7 @@ def release(space: str, name: str, *, capability: str, delayed: bool = False) ->
     row = storage.run(lambda transitions: transitions.release(space, name, digest, delayed))
     if not row:
         raise _not_current(space, name, digest, storage.run(lambda transitions: transitions.read(space, name)))
-    lease_changed.send(sender=None, space=space, name=name)
+    lease_changed.send_robust(sender=None, space=space, name=name)
     return Released(hold=hold(row))
 
 
@@ -81,7 +81,7 @@ def revoke(
     row = storage.run(lambda transitions: transitions.revoke(space, name, term, delay_ms, reason, actor))
     if not row:
         return inspect(space, name)
-    lease_changed.send(sender=None, space=space, name=name)
+    lease_changed.send_robust(sender=None, space=space, name=name)
     return Revoked(hold=hold(row))
 
 

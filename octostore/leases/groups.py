@@ -53,7 +53,7 @@ def dissolve(space: str, key: str, *, reason: str) -> Alive | GroupOver | GroupU
         return inspect(space, key)
     group, names = dissolved
     for name in names:
-        lease_changed.send(sender=None, space=space, name=name)
+        lease_changed.send_robust(sender=None, space=space, name=name)
     return _alive(group)
 
 

@@ -9,4 +9,4 @@ from octostore.leases.signals import lease_changed
 def settle_overdue(space: str, name: str) -> None:
     """Mark the end if it is due; tells of it then."""
     if storage.run(lambda transitions: transitions.settle(space, name)):
-        lease_changed.send(sender=None, space=space, name=name)
+        lease_changed.send_robust(sender=None, space=space, name=name)
