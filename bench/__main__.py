@@ -1,4 +1,4 @@
-"""`python -m bench`: a Markdown table of the service's verbs, on both databases.
+"""`python -m bench`: Markdown tables of the service's verbs, streams and waits, on both databases.
 
 PostgreSQL is a throw-away server, or the one DATABASE_URL names, whose tables are written to.
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench import direct_postgresql, machine
+from bench import direct_postgresql, live, machine
 from bench.figures import Figures
 from tests import postgres
 from tests.processes import ROOT, Web
@@ -31,6 +31,8 @@ LIMITS = {
     "OCTOSTORE_WRONG_CAPABILITIES_PER_MINUTE": "10000000",
     "OCTOSTORE_LED_ROOMS_MAX": "100000000",
     "OCTOSTORE_LED_ROOMS_MAX_PER_CLIENT": "100000000",
+    "OCTOSTORE_STREAMS_MAX": "1000000",
+    "OCTOSTORE_STREAMS_MAX_PER_CLIENT": "1000000",
     "OCTOSTORE_LOG_LEVEL": "WARNING",
 }
 HEADER = "| database | clients | verb | HTTP /s | p50 · p99 ms | direct /s | p50 · p99 ms | HTTP : direct |"
@@ -43,6 +45,7 @@ def main() -> None:
     fsync_ms = machine.fsync_ms(disk)
     print(f"{machine.describe()}; clients, service and database share the cores.")
     print(f"\n`{' '.join(['python -m bench', *sys.argv[1:]])}`\n\n{HEADER}\n{RULE}", flush=True)
+    told: list[str] = []
     for database in options.database:
         with _served(database) as (web, environment, url, name):
             for clients in options.clients:
@@ -50,6 +53,8 @@ def main() -> None:
                     over_http = _over_http(web, verb, clients, options.seconds)
                     directly = _directly(environment, url, verb, clients, options.seconds)
                     print(_line(name, clients, verb, over_http, directly), flush=True)
+            told += live.lines(web, name, streams=options.streams, waiters=options.waiters)
+    print("", live.HEADER, live.RULE, *told, sep="\n")
     print(f"\nfsync: {fsync_ms:.2f} ms before, {machine.fsync_ms(disk):.2f} ms after.")
 
 
@@ -59,10 +64,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 16, 64])
     parser.add_argument("--database", nargs="+", default=["sqlite", "postgresql"], choices=["sqlite", "postgresql"])
     parser.add_argument("--verb", nargs="+", default=list(VERBS), choices=list(VERBS))
+    parser.add_argument("--streams", type=int, default=1000, help="open at once; 0 leaves them out (1000)")
+    parser.add_argument("--waiters", type=int, default=200, help="for one room; 0 leaves them out (200)")
     parser.add_argument("--quick", action="store_true", help="a second each, 1 and 64 clients: a look, no measurement")
     options = parser.parse_args()
     if options.quick:
-        options.seconds, options.clients = 1, [1, 64]
+        options.seconds, options.clients, options.streams, options.waiters = 1, [1, 64], 100, 20
     return options
 
 

@@ -53,11 +53,10 @@ class TestTheTables:
     def test_index_no_column_that_a_renewal_changes(self) -> None:
         with connection.cursor() as cursor:
             constraints = connection.introspection.get_constraints(cursor, "leases_lease")
-        kinds = ("index", "unique", "primary_key")
         indexed = {
             column
             for constraint in constraints.values()
-            if any(constraint[kind] for kind in kinds)
+            if constraint["index"] or constraint["unique"] or constraint["primary_key"]
             for column in constraint["columns"]
         }
         assert indexed == {"id", "space", "name", "group_id", "open_in"}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import socket
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
 
 import psutil
 import pytest
@@ -21,7 +18,7 @@ from tests.faults.blockers import standstill
 from tests.measures import best, percentile
 from tests.processes import Web
 from tests.watch.conftest import CROWD, SHORT
-from tests.watch.crowd import Crowd
+from tests.watch.crowd import Caller, Crowd
 from tests.watch.waiter import Waiter
 
 STREAMS = 1000
@@ -138,43 +135,3 @@ class TestStop:
             assert max(crowd.arrivals(b"event: bye").values()) - began < STOP_SECONDS / 2
             web.stop()
             assert time.monotonic() - began < STOP_SECONDS
-
-
-class Caller:
-    """Asks without waiting for the answer, so that nothing else happens until all have heard."""
-
-    def __init__(self, port: int, room: str) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
-        self._room = room
-        self._leader_token: str | None = None
-
-    def __enter__(self) -> Caller:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._socket.close()
-
-    def send(self, verb: str, **body: str) -> None:
-        content = json.dumps(body)
-        self._socket.sendall(
-            f"POST /elections/{self._room}/{verb} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(content)}\r\n\r\n{content}".encode()
-        )
-
-    def change_reaches_all(self, crowd: Crowd) -> float:
-        """Seconds from sending a campaign, or a resignation, to the last of the crowd that hears of it."""
-        began = time.monotonic()
-        if self._leader_token:
-            self.send("resign", leader_token=self._leader_token)
-            last = max(crowd.arrivals(b'"vacant"').values())
-        else:
-            self.send("campaign", candidate_id="atlas")
-            last = max(crowd.arrivals(b'"leader"').values())
-        self._leader_token = self.answer().get("leader_token")
-        return last - began
-
-    def answer(self) -> dict[str, Any]:
-        head, _, body = self._socket.recv(65536).partition(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 200"), head
-        found: dict[str, Any] = json.loads(body)
-        return found
