@@ -8,10 +8,11 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import resolve
 from django.utils import timezone
 
 from octostore.lib.errors import AuthenticationFailed
-from octostore.teams import keys, limits
+from octostore.teams import invitations, keys, limits
 from octostore.teams.models import ApiKey, AuditEntry, Role, Team
 from tests.teams.cast import entries, person
 
@@ -136,8 +137,22 @@ class TestSetQuota:
         assert entries(team) == []
 
 
+class TestInvite:
+    def test_last_line_is_the_path_of_the_link(self, team: Team) -> None:
+        path = run("invite", "--team", team.slug, "--email", "Ann@Example.org", "--role", "owner")[-1]
+        assert resolve(path).url_name == "invitation"
+        invitation = invitations.find(resolve(path).kwargs["text"])
+        assert (invitation.team, invitation.email, invitation.role) == (team, "ann@example.org", Role.OWNER)
+
+    @pytest.mark.parametrize("arguments", [["--email", "x"], ["--email", "a@example.org", "--role", "god"]])
+    def test_bad_argument_is_refused(self, team: Team, arguments: list[str]) -> None:
+        with pytest.raises(CommandError):
+            run("invite", "--team", team.slug, *arguments)
+        assert entries(team) == []
+
+
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("create_team", "create_key", "revoke_key", "set_quota"):
+    for command in ("create_team", "create_key", "revoke_key", "set_quota", "invite"):
         with pytest.raises(SystemExit):
             call_command(command, "--help")
         assert re.search(r"usage: .* " + command, capsys.readouterr().out)

@@ -6,10 +6,10 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.utils import timezone
 
-from octostore.lib.errors import AuthenticationFailed, InvalidInput, NotFound
+from octostore.lib.errors import AuthenticationFailed, InvalidInput, NotFound, Unavailable
 from octostore.teams import keys, last_use
 from octostore.teams.models import ApiKey, AuditEntry, Team
 from octostore.teams.principals import SCOPES, Principal, Scope
@@ -27,6 +27,12 @@ def is_refused(text: str) -> bool:
     except AuthenticationFailed:
         return True
     return False
+
+
+def terminate(backend: int) -> None:
+    """Let the server end one of its sessions."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s)", [backend])
 
 
 class TestCreated:
@@ -122,6 +128,26 @@ class TestFound:
         assert not is_refused(issued.text)
         ApiKey.objects.update(expires_at=timezone.now())
         assert is_refused(issued.text)
+
+    @pytest.mark.only("postgresql")
+    def test_connection_that_was_lost_is_replaced(self, team: Team) -> None:
+        text = issue(team).text
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            (backend,) = cursor.fetchone()
+        together(1, lambda _: terminate(backend))
+        assert not is_refused(text)
+
+    def test_storage_that_is_down_is_unavailable_and_not_a_wrong_key(
+        self, team: Team, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def down(_: str) -> None:
+            raise OperationalError("connection refused")
+
+        text = issue(team).text
+        monkeypatch.setattr(keys, "_look_up", down)
+        with pytest.raises(Unavailable):
+            keys.find(text)
 
 
 class TestScopes:
