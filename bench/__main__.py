@@ -24,6 +24,7 @@ VERBS = {
     "renew": "renew",
     "read": "read",
     "lose": "lose, all on one name",
+    "lock": "acquire + release, a team each",
 }
 # Admission is not what is measured, and every client here has one address.
 LIMITS = {
@@ -35,6 +36,7 @@ LIMITS = {
     "OCTOSTORE_STREAMS_MAX_PER_CLIENT": "1000000",
     "OCTOSTORE_LOG_LEVEL": "WARNING",
 }
+TEAMS = 64
 HEADER = "| database | clients | verb | HTTP /s | p50 · p99 ms | direct /s | p50 · p99 ms | HTTP : direct |"
 RULE = "|---|---:|---|---:|---:|---:|---:|---:|"
 
@@ -50,7 +52,7 @@ def main() -> None:
         with _served(database) as (web, environment, url, name):
             for clients in options.clients:
                 for verb in options.verb:
-                    over_http = _over_http(web, verb, clients, options.seconds)
+                    over_http = _over_http(web, environment, verb, clients, options.seconds)
                     directly = _directly(environment, url, verb, clients, options.seconds)
                     print(_line(name, clients, verb, over_http, directly), flush=True)
             told += live.lines(web, name, streams=options.streams, waiters=options.waiters)
@@ -79,8 +81,13 @@ def _served(database: str) -> Iterator[tuple[Web, dict[str, str], str, str]]:
     with tempfile.TemporaryDirectory(prefix="octostore-bench-") as directory, _database(database, directory) as at:
         url, name = at
         environment = LIMITS | {"OCTOSTORE_DATA": directory, "DATABASE_URL": url, "REDIS_URL": ""}
+        settings = os.environ | environment | {"DJANGO_SETTINGS_MODULE": "octostore.settings"}
         migrate = [sys.executable, str(ROOT / "manage.py"), "migrate", "--verbosity", "0"]
-        subprocess.run(migrate, env=os.environ | environment, cwd=ROOT, check=True)
+        subprocess.run(migrate, env=settings, cwd=ROOT, check=True)
+        teams = [sys.executable, "-m", "bench.teams", str(TEAMS)]
+        environment["BENCH_KEYS"] = subprocess.run(
+            teams, env=settings, cwd=ROOT, check=True, capture_output=True, text=True
+        ).stdout
         with Web(Path(directory), environment) as web:
             yield web, environment, url, name
 
@@ -97,10 +104,10 @@ def _database(database: str, directory: str) -> Iterator[tuple[str, str]]:
             yield server.url(), server.origin.partition(" (")[0]
 
 
-def _over_http(web: Web, verb: str, clients: int, seconds: float) -> Figures:
+def _over_http(web: Web, environment: dict[str, str], verb: str, clients: int, seconds: float) -> Figures:
     command = [sys.executable, "-m", "bench.load", str(web.port), verb, str(clients), str(seconds)]
     try:
-        return Figures.of(command, dict(os.environ))
+        return Figures.of(command, os.environ | environment)
     except SystemExit as error:
         raise SystemExit(f"{error}\n{web.output()[-4000:]}") from error
 

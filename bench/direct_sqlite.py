@@ -63,14 +63,14 @@ def read(name: str) -> None:
     assert transitions.read(SPACE, name)
 
 
-VERBS: dict[str, Callable[[str], None]] = {"cycle": cycle, "renew": renew, "read": read, "lose": read}
+VERBS: dict[str, Callable[[str], None]] = {"cycle": cycle, "renew": renew, "read": read, "lose": read, "lock": cycle}
 
 
 def play(verb: str, clients: int, seconds: float) -> Figures:
     names = [f"{verb}-{os.getpid()}-{0 if verb == 'lose' else number}" for number in range(clients)]
     for name in set(names):
         transitions.found(SPACE, name)
-        if verb != "cycle":
+        if verb not in ("cycle", "lock"):
             assert transitions.take(grant(name))
     units: list[tuple[float, float]] = []
     since = time.perf_counter()

@@ -31,8 +31,10 @@ class Surprise(Exception):
     """An answer that the verb under measurement should not get."""
 
 
-def request(method: str, path: str, body: str = "") -> bytes:
+def request(method: str, path: str, body: str = "", key: str = "") -> bytes:
     head = f"{method} {path} HTTP/1.1\r\nHost: bench\r\n"
+    if key:
+        head += f"Authorization: Bearer {key}\r\n"
     if body:
         head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
     return f"{head}\r\n{body}".encode()
@@ -87,7 +89,26 @@ def lose(room: str, number: int) -> Script:
         yield None
 
 
-VERBS: dict[str, Callable[[str, int], Script]] = {"cycle": cycle, "renew": renew, "read": read, "lose": lose}
+def lock(name: str, number: int) -> Script:
+    """Each client is a worker of a team of its own; the key is checked on each request."""
+    keys = os.environ["BENCH_KEYS"].split()
+    key, path = keys[number % len(keys)], f"/locks/{name}-{number}"
+    while True:
+        won = yield request("POST", f"{path}/acquire", json.dumps({"ttl_seconds": LONGEST_TTL}), key)
+        lease_id = json.loads(won).get("lease_id")
+        if not lease_id:
+            raise Surprise(f"not acquired: {won.decode()}")
+        yield request("POST", f"{path}/release", json.dumps({"lease_id": lease_id}), key)
+        yield None
+
+
+VERBS: dict[str, Callable[[str, int], Script]] = {
+    "cycle": cycle,
+    "renew": renew,
+    "read": read,
+    "lose": lose,
+    "lock": lock,
+}
 
 
 class Client(asyncio.Protocol):
