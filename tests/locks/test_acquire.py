@@ -64,7 +64,16 @@ class TestWinning:
 
     def test_takes_null_as_omitted_and_ignores_what_it_does_not_know(self, worker: Worker, lock: str) -> None:
         nothing = dict.fromkeys(
-            ["ttl_seconds", "metadata", "holder", "session_id", "ephemeral", "lock_delay_seconds", "acl", "wait_seconds"]
+            [
+                "ttl_seconds",
+                "metadata",
+                "holder",
+                "session_id",
+                "ephemeral",
+                "lock_delay_seconds",
+                "acl",
+                "wait_seconds",
+            ]
         )
         won = worker.hold(lock, **nothing, lease_id="x", nested={"a": [1, 2.5, None]})
         assert (won["renew_after_ms"], won["metadata"]) == (30_000, None)
