@@ -24,7 +24,8 @@ DEBUG = False
 
 # --- secrets -----------------------------------------------------------------------------------
 SERVER_KEYS = load_server_keys(DATA_DIR)
-SECRET_KEY = SERVER_KEYS[0].derive("django").hex()
+# Whoever is signed in stays so when a new key is put in front.
+SECRET_KEY, *SECRET_KEY_FALLBACKS = [key.derive("django").hex() for key in SERVER_KEYS]
 
 # --- the limits of the contract ----------------------------------------------------------------
 PUBLIC_ELECTIONS = env.flag("PUBLIC_ELECTIONS", True)
