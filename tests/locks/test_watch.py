@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -220,4 +220,4 @@ class TestLadder(Ladder):
     method = "GET"
     path = "/locks/{lock}/watch"
     scope = "read"
-    body: Any = None
+    body: ClassVar[Any] = None
