@@ -18,11 +18,10 @@ from django.conf import settings
 from elections.capacity import Capacity
 from octostore.leases import engine, history, reaper
 from octostore.leases.errors import NotCurrent
-from octostore.leases.outcomes import AttemptDiffers, AttemptOver, Delayed, Granted, Held, Hold, Past, Revoked, Vacant
+from octostore.leases.outcomes import AttemptDiffers, AttemptOver, Delayed, Granted, Held, Hold, Past, Vacant
 from octostore.lib.errors import Conflict, Forbidden, Unavailable
 from octostore.live import admission
 from octostore.live.waiting import GaveWay
-from octostore.teams import audit
 
 SPACE = "elections"
 
@@ -160,20 +159,6 @@ def term_status(*, election_id: str, term: int) -> TermStatus:
 def terms(*, election_id: str, limit: int) -> list[Past]:
     """The room's last terms, newest first, as far as they are kept."""
     return history.terms(SPACE, election_id, limit=min(limit, settings.TERMS_KEPT))
-
-
-def vacate(*, election_id: str, term: int, reason: str, actor: str) -> Hold:
-    """End exactly that term on the word of the service's staff; it is in the room's history and in the audit.
-
-    Raises Conflict when it is over. Its leader is not stopped by this: it learns at its next renewal.
-    """
-    outcome = engine.revoke(SPACE, election_id, term=term, reason=reason, actor=actor)
-    if not isinstance(outcome, Revoked):
-        raise Conflict("That term is over")
-    audit.record(
-        team_id=None, actor=actor, action="room_vacated", object=f"room {election_id} term {term}", reason=reason
-    )
-    return outcome.hold
 
 
 def forget_idle_rooms() -> int:

@@ -27,7 +27,8 @@ DEBUG = False
 
 # --- secrets -----------------------------------------------------------------------------------
 SERVER_KEYS = load_server_keys(DATA_DIR)
-SECRET_KEY = SERVER_KEYS[0].derive("django").hex()
+# Whoever is signed in stays so when a new key is put in front.
+SECRET_KEY, *SECRET_KEY_FALLBACKS = [key.derive("django").hex() for key in SERVER_KEYS]
 
 # --- the limits of the contract ----------------------------------------------------------------
 PUBLIC_ELECTIONS = env.flag("PUBLIC_ELECTIONS", True)
@@ -68,6 +69,10 @@ STORAGE_WAIT_SECONDS = env.integer("OCTOSTORE_STORAGE_WAIT_SECONDS", 5, low=1, h
 
 if not ELECTION_TTL_MIN_SECONDS <= ELECTION_TTL_DEFAULT_SECONDS <= ELECTION_TTL_MAX_SECONDS:
     raise ImproperlyConfigured("The default TTL of elections must lie between their smallest and their largest TTL.")
+if not LOCK_TTL_MIN_SECONDS <= LOCK_TTL_DEFAULT_SECONDS <= LOCK_TTL_MAX_SECONDS:
+    raise ImproperlyConfigured("The default TTL of locks must lie between their smallest and their largest TTL.")
+if not SESSION_TTL_MIN_SECONDS <= SESSION_TTL_DEFAULT_SECONDS <= SESSION_TTL_MAX_SECONDS:
+    raise ImproperlyConfigured("The default TTL of sessions must lie between their smallest and their largest TTL.")
 
 # --- who is asking -----------------------------------------------------------------------------
 TRUSTED_PROXY_HOPS = env.integer("OCTOSTORE_TRUSTED_PROXY_HOPS", 0, low=0, high=10)

@@ -11,9 +11,11 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
+from django.urls import URLPattern, path
 
 from octostore.api.request_id import request_id_of
 from octostore.leases.models import Lease, LeaseEvent, LeaseGroup
+from octostore.pages.force_release import force_release
 from octostore.teams import limits, services
 from octostore.teams.audit import Act
 from octostore.teams.models import ApiKey, AuditEntry, Invitation, Membership, Quota, Team, User
@@ -119,6 +121,11 @@ class LeaseAdmin(ReadOnly):
     list_display = ("space", "name", "term", "holder", "expires_at", "ended_at")
     search_fields = ("=name", "=space")
     ordering = ("-id",)
+    change_form_template = "pages/lease_change.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(force_release)
+        return [path("<int:lease_id>/force-release/", view, name="force_release"), *super().get_urls()]
 
 
 @admin.register(LeaseEvent)

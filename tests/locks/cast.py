@@ -1,4 +1,4 @@
-"""A team, its workers and an outsider; their locks and sessions, what is stored, and time that passes without waiting."""
+"""Workers of a team, their locks and sessions, what is stored of them, and time that passes without waiting."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import unquote_to_bytes
 from uuid import uuid4
@@ -155,7 +156,7 @@ class Ladder:
         for label, raw in NO_NAMES.items():
             path = unquote_to_bytes(self.path.format(lock=raw)).decode("latin-1")
             with Worker(None, PATH_INFO=path) as one:
-                send = lambda: one.request(self.method, "/", content=b"{")  # noqa: E731
+                send = partial(one.request, self.method, "/", content=b"{")
                 if label in self.elsewhere:
                     assert send().status_code in {401, 404, 405}, label
                 else:
@@ -167,11 +168,8 @@ class Ladder:
         with Worker(None) as one:
             for parameter in bodies(self.body):
                 bad: Fault = parameter.values[0]
-                refused(
-                    lambda: self.ask(one, json=None, content=bad.raw, headers=bad.headers),  # noqa: B023
-                    bad.status,
-                    bad.names,
-                )
+                send = partial(self.ask, one, json=None, content=bad.raw, headers=bad.headers)
+                refused(send, bad.status, bad.names)
 
     def refuses(self, client: Worker, lock: str, faults: dict[str, tuple[str, int, str]], field: str) -> None:
         """Assert that each JSON text in place of the field's value is refused as it says, naming the field."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -151,7 +151,7 @@ NO_ENTRIES: list[Any] = [
 class TestPutLadder(Ladder):
     method = "PUT"
     path = "/locks/{lock}/acl"
-    body: Any = {"acl": {"acquire": ["user:ci"]}}
+    body: ClassVar[Any] = {"acl": {"acquire": ["user:ci"]}}
     headers = {"X-Lease-Id": UNKNOWN_LEASE}
 
     def test_bad_entries_are_refused(self, worker: Worker, admin: Worker, lock: str) -> None:
@@ -163,7 +163,8 @@ class TestPutLadder(Ladder):
         assert stored() == []
 
     def test_bad_shapes_are_named(self, worker: Worker, admin: Worker, lock: str) -> None:
-        for bad in (1, "user:ci", [], {}, {"acquire": "user:ci"}, {"acquire": [1]}, {"acquire": None}):
+        shapes: list[Any] = [1, "user:ci", [], {}, {"acquire": "user:ci"}, {"acquire": [1]}, {"acquire": None}]
+        for bad in shapes:
             for answer in (
                 admin.put(f"{address(lock)}/acl", json={"acl": bad}),
                 worker.acquire(lock, acl=bad),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 import pytest
@@ -64,7 +64,16 @@ class TestWinning:
 
     def test_takes_null_as_omitted_and_ignores_what_it_does_not_know(self, worker: Worker, lock: str) -> None:
         nothing = dict.fromkeys(
-            ["ttl_seconds", "metadata", "holder", "session_id", "ephemeral", "lock_delay_seconds", "acl", "wait_seconds"]
+            [
+                "ttl_seconds",
+                "metadata",
+                "holder",
+                "session_id",
+                "ephemeral",
+                "lock_delay_seconds",
+                "acl",
+                "wait_seconds",
+            ]
         )
         won = worker.hold(lock, **nothing, lease_id="x", nested={"a": [1, 2.5, None]})
         assert (won["renew_after_ms"], won["metadata"]) == (30_000, None)
@@ -159,11 +168,17 @@ class TestOtherTeams:
         assert worker.lock(lock)["fencing_token"] == ours["fencing_token"]
 
 
+def behind(worker: Worker, seconds: float) -> Worker:
+    """The same worker, whose requests came `seconds` ago."""
+    environ: dict[str, Any] = {"octostore.received_at": time.monotonic() - seconds}
+    return Worker(worker.key, **environ)
+
+
 class TestTooLate:
     """A win of which less than half would be left when its answer comes."""
 
     def test_is_given_back(self, worker: Worker, lock: str) -> None:
-        with Worker(worker.key, **{"octostore.received_at": time.monotonic() - 30.1}) as late:
+        with behind(worker, 30.1) as late:
             answer = late.acquire(lock, ttl_seconds=60)
         assert told(answer) == (503, "unavailable")
         assert "lease_id" not in answer.text
@@ -171,24 +186,24 @@ class TestTooLate:
         assert kinds(lock) == ["acquired", "released"]
 
     def test_half_of_the_ttl_is_enough(self, worker: Worker, lock: str) -> None:
-        with Worker(worker.key, **{"octostore.received_at": time.monotonic() - 29}) as slow:
+        with behind(worker, 29) as slow:
             assert slow.hold(lock, ttl_seconds=60)["renew_after_ms"] == 30_000
 
     def test_a_loser_loses_as_ever(self, worker: Worker, lock: str) -> None:
         worker.hold(lock)
-        with Worker(worker.key, **{"octostore.received_at": time.monotonic() - 100}) as late:
+        with behind(worker, 100) as late:
             assert late.acquire(lock).json()["status"] == "held"
 
     def test_a_replay_takes_nothing_back(self, worker: Worker, lock: str, attempt: str) -> None:
         won = worker.hold(lock, attempt=attempt)
         age(lock, 40)
-        with Worker(worker.key, **{"octostore.received_at": time.monotonic() - 40}) as late:
+        with behind(worker, 40) as late:
             assert late.hold(lock, attempt=attempt)["lease_id"] == won["lease_id"]
 
     def test_a_session_finds_it_again(self, worker: Worker, lock: str) -> None:
         """Giving it back could take it from another request of the same worker, which was told that it holds."""
         session = worker.begin()
-        with Worker(worker.key, **{"octostore.received_at": time.monotonic() - 31}) as late:
+        with behind(worker, 31) as late:
             assert told(late.acquire(lock, session_id=session, ephemeral=True)) == (503, "unavailable")
         assert worker.lock(lock)["status"] == "held"
         assert kinds(lock) == ["acquired"]
@@ -204,7 +219,7 @@ class TestTooLate:
 
 class TestLadder(Ladder):
     path = "/locks/{lock}/acquire"
-    body: Any = {"ttl_seconds": 60}
+    body: ClassVar[Any] = {"ttl_seconds": 60}
 
     def test_bad_fields_are_named(self, worker: Worker, lock: str) -> None:
         ttls = {label: fault for label, fault in NO_TTLS.items() if label not in {"4", "301"}}

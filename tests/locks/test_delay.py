@@ -1,4 +1,4 @@
-"""The lock delay: after a lease that expired nobody acquires for as long as was agreed; after others, when asked for."""
+"""The lock delay: nobody acquires for as long as was agreed, always after an expiry, else when asked for."""
 
 from __future__ import annotations
 

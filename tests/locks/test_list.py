@@ -172,7 +172,19 @@ class TestCursor:
         for place, character in enumerate(cursor):
             other = alphabet[(alphabet.index(character) + 1) % 64]
             self.refuses(worker.get("/locks", params={"cursor": cursor[:place] + other + cursor[place + 1 :]}))
-        for bad in ("", "x", cursor[:-1], cursor + "A", cursor + "=", " " + cursor, "repo/a", "é", "0", "-1", "a" * 9000):
+        for bad in (
+            "",
+            "x",
+            cursor[:-1],
+            cursor + "A",
+            cursor + "=",
+            " " + cursor,
+            "repo/a",
+            "é",
+            "0",
+            "-1",
+            "a" * 9000,
+        ):
             self.refuses(worker.get("/locks", params={"cursor": bad}))
 
     def test_one_of_another_team_is_refused(self, worker: Worker, outsider: Worker) -> None:

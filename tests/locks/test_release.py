@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.elections.rooms import told
 from tests.locks.cast import UNKNOWN_LEASE, Worker, expire, kinds, stored
@@ -71,7 +71,7 @@ class TestNotCurrent:
 
 class TestLadder(Ladder):
     path = "/locks/{lock}/release"
-    body: Any = {"lease_id": UNKNOWN_LEASE}
+    body: ClassVar[Any] = {"lease_id": UNKNOWN_LEASE}
 
     def test_bad_fields_are_named(self, worker: Worker, lock: str) -> None:
         worker.hold(lock)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from octostore.teams.models import AuditEntry
 from tests.elections.rooms import instant, told
@@ -76,7 +76,7 @@ class TestATermThatIsOver:
 class TestLadder(Ladder):
     path = "/locks/{lock}/revoke"
     scope = "admin"
-    body: Any = {"fencing_token": 1, "reason": "it hangs"}
+    body: ClassVar[Any] = {"fencing_token": 1, "reason": "it hangs"}
 
     def test_bad_fields_are_named(self, worker: Worker, admin: Worker, lock: str) -> None:
         worker.hold(lock)

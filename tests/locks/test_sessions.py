@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 import pytest
@@ -249,7 +249,7 @@ def test_a_session_keeps_its_locks_through_its_last_moment(worker: Worker, lock:
 
 class TestBeginLadder(Ladder):
     path = "/sessions"
-    body: Any = {"ttl_seconds": 30}
+    body: ClassVar[Any] = {"ttl_seconds": 30}
 
     def test_a_bad_ttl_is_named(self, worker: Worker) -> None:
         self.refuses(worker, "", misfits(NO_LENGTHS), "ttl_seconds")
@@ -258,7 +258,7 @@ class TestBeginLadder(Ladder):
 
 class TestKeepLadder(Ladder):
     path = "/sessions/{session}/keepalive"
-    body: Any = {}
+    body: ClassVar[Any] = {}
 
 
 class TestLookLadder(Ladder):
