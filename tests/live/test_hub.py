@@ -63,7 +63,7 @@ class Bench:
         ticket = WatchTicket(
             name=(SPACE, name),
             encoder=frames,
-            opening=frames.opening(seen, resumes=False),
+            opening=frames.state(seen.state, with_id=True),
             state=seen.state,
             give_back=lambda: None,
         )
