@@ -102,7 +102,7 @@ def seen_waiting(waiting: Future[Result]) -> bool:
 
 
 def waited_for(change: Callable[[Execute], object], act: Callable[[], Result]) -> Result:
-    """What `act` gives when it waits for a transaction that has made `change`."""
+    """What `act` gives that waits for a transaction which has made `change`."""
     with ExitStack() as transaction:
         execute = transaction.enter_context(outside())
         execute("BEGIN IMMEDIATE" if connection.vendor == "sqlite" else "BEGIN", ())
