@@ -156,7 +156,9 @@ def complete(result: Schema, **_: Any) -> Schema:
     schemas: Schema = {"Error": _error_schema()}
     for path in result["paths"].values():
         for operation in path.values():
-            schemas |= operation.pop("x-components", {})
+            for name, schema in operation.pop("x-components", {}).items():
+                if schemas.setdefault(name, schema) != schema:
+                    raise ValueError(f"two shapes are called {name}")
     result["components"] = {
         "schemas": dict(sorted(schemas.items())),
         "headers": {

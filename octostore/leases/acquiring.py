@@ -94,7 +94,7 @@ def acquire(
     capability = keyring.capability(key.id, nonce, space, name, form)
     ttl_ms, delay_ms = milliseconds(ttl), milliseconds(delay)
     group_id, bound = (group.key, group.bound) if group else (None, False)
-    principal, principal_name = map(json.dumps, access.entries) if access else (None, None)
+    principal, principal_name = map(acl_line, access.entries) if access else (None, None)
     acl = acl_text(access.acl) if access and access.acl is not None else None
     grant = Grant(
         space=space,
@@ -166,14 +166,19 @@ def acquire(
     raise Unavailable("The name changes hands faster than this request could follow")
 
 
+def acl_line(entry: str) -> str:
+    """An entry of an acl between newlines: its own JSON, in which there is none, so no entry is part of another."""
+    return f"\n{json.dumps(entry)}\n"
+
+
 def acl_text(entries: Iterable[str]) -> str:
-    """An acl as its row keeps it: a JSON array in order, in which an entry's own JSON is found nowhere else."""
-    return json.dumps(sorted(set(entries)))
+    """An acl as its row keeps it: its lines in order."""
+    return "\n" + "".join(acl_line(entry)[1:] for entry in sorted(set(entries)))
 
 
 def acl_entries(text: str | None) -> list[str] | None:
     """The entries of an acl as its row keeps it; None for everybody."""
-    return None if text is None else json.loads(text)
+    return None if text is None else [json.loads(line) for line in text.splitlines() if line]
 
 
 def _known(row: Row, grant: Grant, form: Callable[[bytes], str]) -> Granted | AttemptDiffers | AttemptOver | None:

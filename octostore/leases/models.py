@@ -37,7 +37,7 @@ class Lease(models.Model):
     # deadline, kept so by every keepalive, and so a lease is always judged by its own row alone.
     bound = models.BooleanField(default=False)
     own_expires_at = models.BigIntegerField(default=0)
-    # Who may acquire, as a JSON array; null for everybody. Outlives the terms.
+    # Who may acquire, one entry a line within newlines; null for everybody. Outlives the terms.
     acl = models.TextField(null=True)
     # Whom the grant counts against, as a pseudonym.
     charged_to = models.TextField(default="")

@@ -88,7 +88,7 @@ class Grant(NamedTuple):
     capability_digest: bytes
     attempt_digest: bytes | None
     content_digest: bytes | None
-    # Left with the name where it has no acl; and what its present one must have in it, either.
+    # Left with the name where it has no acl; and the lines of which its present one must have either.
     acl: str | None
     principal: str | None
     principal_name: str | None

@@ -13,9 +13,6 @@ class PagesConfig(AppConfig):
     label = "pages"
     verbose_name = "Pages"
 
-    def ready(self) -> None:
-        from octostore.pages import staff  # noqa: F401 - registers what staff see, which needs the models
-
 
 class SignInConfig(AccountConfig):  # type: ignore[misc]
     """allauth's app, whose middleware runs on pages alone."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
-from octostore.pages import views
+# Registers what staff see: here, because processes without addresses need none of it and start sooner.
+from octostore.pages import staff, views  # noqa: F401
 
 urlpatterns = [
     path("accounts/", views.home, name="account_home"),

@@ -5,17 +5,19 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from typing import Any
 
 import psycopg
 from django.db import connection
 
-from tests.leases.acts import NAME, SPACE
+from tests.leases.acts import GROUP, NAME, SPACE
 
 Execute = Callable[[str, tuple[Any, ...]], Any]
 
 WAIT_SECONDS = 10
+
+WAITING_FOR_A_LOCK = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
 @contextmanager
@@ -29,19 +31,27 @@ def outside() -> Iterator[Execute]:
             yield lambda statement, parameters: another.execute(statement.replace("%s", "?"), parameters)
 
 
-@contextmanager
-def locked_row(name: str = NAME, kind: str = "lock-only") -> Iterator[None]:
+def locked_row(name: str = NAME, kind: str = "lock-only") -> AbstractContextManager[None]:
     """Hold the name's row through the block: `lock-only`, changed and `rolled-back`, or changed and kept (`updating`).
 
     On SQLite, whose only lock is the file's, that is held.
     """
+    return _locked("leases_lease", "space = %s AND name = %s", (SPACE, name), kind)
+
+
+def locked_group(key: str = GROUP, kind: str = "lock-only") -> AbstractContextManager[None]:
+    """The same for a group's row."""
+    return _locked("leases_leasegroup", "space = %s AND key = %s", (SPACE, key), kind)
+
+
+@contextmanager
+def _locked(table: str, where: str, which: tuple[str, str], kind: str) -> Iterator[None]:
     with outside() as execute:
         execute("BEGIN IMMEDIATE" if connection.vendor == "sqlite" else "BEGIN", ())
         if kind != "lock-only":
-            change = "UPDATE leases_lease SET charged_to = 'somebody' WHERE space = %s AND name = %s"
-            execute(change, (SPACE, name))
+            execute(f"UPDATE {table} SET charged_to = 'somebody' WHERE {where}", which)
         elif connection.vendor == "postgresql":
-            execute("SELECT 1 FROM leases_lease WHERE space = %s AND name = %s FOR UPDATE", (SPACE, name))
+            execute(f"SELECT 1 FROM {table} WHERE {where} FOR UPDATE", which)
         try:
             yield
         finally:
@@ -53,9 +63,7 @@ def waiting_backends(count: int = 1) -> list[int]:
     deadline = time.monotonic() + WAIT_SECONDS
     with outside() as execute:
         while True:
-            rows = execute(
-                "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'", ()
-            ).fetchall()
+            rows = execute(WAITING_FOR_A_LOCK, ()).fetchall()
             if len(rows) >= count:
                 return [pid for (pid,) in rows]
             assert time.monotonic() < deadline, f"{len(rows)} of {count} backends wait"

@@ -32,6 +32,27 @@ def together(count: int, act: Callable[[int], Result]) -> list[Result]:
 
 
 @contextmanager
+def crew(count: int) -> Iterator[Callable[[Callable[[int], Result]], list[Result]]]:
+    """`together`, again and again on the same threads and connections."""
+    barrier = threading.Barrier(count)
+
+    def one(number: int, act: Callable[[int], Result]) -> Result:
+        connection.ensure_connection()
+        barrier.wait(PATIENCE_SECONDS)
+        return act(number)
+
+    def close(_: int) -> None:
+        connection.close()
+        barrier.wait(PATIENCE_SECONDS)
+
+    with ThreadPoolExecutor(count) as pool:
+        try:
+            yield lambda act: list(pool.map(lambda number: one(number, act), range(count)))
+        finally:
+            list(pool.map(close, range(count)))
+
+
+@contextmanager
 def beside(act: Callable[[], Result]) -> Iterator[Future[Result]]:
     """`act` on a thread of its own, through the block and to its end."""
 

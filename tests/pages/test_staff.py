@@ -12,6 +12,7 @@ from pytest_django.fixtures import Settings
 
 from octostore.leases import engine
 from octostore.leases.models import Lease, LeaseEvent, LeaseGroup
+from octostore.pages import staff as _registered  # noqa: F401
 from octostore.teams import limits
 from octostore.teams.models import AuditEntry, Quota, User
 from tests.pages.browser import Browser, errors_on, text_of
