@@ -100,12 +100,16 @@ def term(past: Past) -> TermOutput:
 
 
 def retry_after_ms(outcome: Held) -> int:
+    return spread_ms(outcome.remaining, outcome.hold.ttl)
+
+
+def spread_ms(remaining: timedelta, ttl: timedelta) -> int:
     """The rest of the lease and a jitter of up to a fifth of the TTL (1 to 5 s), never over the cap.
 
     So followers neither come back in one instant nor sleep through a release.
     """
-    jitter = min(max(outcome.hold.ttl / 5, JITTER_MIN), JITTER_MAX)
-    wait = outcome.remaining + random.random() * jitter
+    jitter = min(max(ttl / 5, JITTER_MIN), JITTER_MAX)
+    wait = remaining + random.random() * jitter
     return min(milliseconds(wait), settings.RETRY_AFTER_MAX_SECONDS * 1000)
 
 

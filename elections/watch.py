@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
+from datetime import timedelta
 from typing import Literal
 
 from msgspec import UNSET, Struct
@@ -33,16 +35,15 @@ def open_stream(election_id: str, *, client: str, last_event_id: str | None) -> 
 
     Raises RateLimited when too many are open.
     """
+    since = None if last_event_id is None else Revision.parse(last_event_id)
+    garbage = last_event_id is not None and since is None
     give_back = seats.take(client)
-    try:
-        since = None if last_event_id is None else Revision.parse(last_event_id)
-        garbage = last_event_id is not None and since is None
+    with ExitStack() as unless_opened:
+        unless_opened.callback(give_back)
         seen = look(SPACE, election_id, since)
-    except BaseException:
-        give_back()
-        raise
-    frames = RoomFrames(election_id)
-    opening = frames.opening(replace(seen, reset=seen.reset or garbage), resumes=last_event_id is not None)
+        frames = RoomFrames(election_id)
+        opening = frames.opening(replace(seen, reset=seen.reset or garbage), resumes=last_event_id is not None)
+        unless_opened.pop_all()
     return WatchTicket(
         name=(SPACE, election_id), encoder=frames, opening=opening, state=seen.state, give_back=give_back
     )
@@ -65,7 +66,9 @@ class RoomFrames:
             term=event.term,
             expires_at=answers.instant(event.expires_at),
         )
-        return sse.frame("state", self._led(leader, event.expires_at - event.at, event.at), position=position)
+        length = timedelta(milliseconds=event.expires_at - event.at)
+        led = self._led(leader, answers.spread_ms(length, length), event.at)
+        return sse.frame("state", led, position=position)
 
     def state(self, state: State, *, kind: str = "state", with_id: bool) -> bytes:
         if isinstance(state, Held):
