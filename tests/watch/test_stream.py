@@ -80,6 +80,7 @@ class TestHeaders:
         answer = client.head(f"/elections/{room}/watch")
         assert answer.status_code == 200
         assert answer.headers["content-type"] == "text/event-stream"
+        assert "content-length" not in answer.headers
 
     def test_old_protocol_gets_bare_frames_until_the_close(self, watch: Watch, client: Client, room: str) -> None:
         watcher = watch(version="1.0")
