@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Literal
 
 from msgspec import UNSET, Struct
 
 from elections import answers, shapes
 from elections.services import SPACE
-from octostore.api.timing import instant
+from octostore.api.timing import instant, retry_after_ms
 from octostore.leases.models import LeaseEvent
 from octostore.leases.outcomes import Held, Revision
 from octostore.leases.watching import State
@@ -59,7 +60,9 @@ class RoomFrames:
             term=event.term,
             expires_at=instant(event.expires_at),
         )
-        return sse.frame("state", self._led(leader, event.expires_at - event.at, event.at), position=position)
+        length = timedelta(milliseconds=event.expires_at - event.at)
+        led = self._led(leader, retry_after_ms(length, length), event.at)
+        return sse.frame("state", led, position=position)
 
     def state(self, state: State, *, kind: str = "state", with_id: bool) -> bytes:
         if isinstance(state, Held):

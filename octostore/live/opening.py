@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 
 from octostore.leases.outcomes import Revision
@@ -24,15 +25,14 @@ def open_watch(
 
     It ends when the key of `principal` does. Raises what taking a seat raises.
     """
+    since = None if last_event_id is None else Revision.parse(last_event_id)
+    garbage = last_event_id is not None and since is None
     give_back = take_seat()
-    try:
-        since = None if last_event_id is None else Revision.parse(last_event_id)
-        garbage = last_event_id is not None and since is None
+    with ExitStack() as unless_opened:
+        unless_opened.callback(give_back)
         seen = look(*name, since)
-    except BaseException:
-        give_back()
-        raise
-    opening = _opening(encoder, replace(seen, reset=seen.reset or garbage), resumes=last_event_id is not None)
+        opening = _opening(encoder, replace(seen, reset=seen.reset or garbage), resumes=last_event_id is not None)
+        unless_opened.pop_all()
     return WatchTicket(
         name=name, encoder=encoder, opening=opening, state=seen.state, give_back=give_back, principal=principal
     )

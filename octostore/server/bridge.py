@@ -173,7 +173,8 @@ def respond(application: WSGIApplication, environ: dict[str, Any]) -> Answer:
         getattr(pieces, "close", lambda: None)()
     status = int(started[0][:3])
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in started[1]]
-    if ticket:
+    if isinstance(pieces, TicketResponse):
+        # Of no length yet, for HEAD too.
         return Answer(status, headers, b"", ticket=ticket)
     if status in {204, 304}:
         return Answer(status, [(name, value) for name, value in headers if name != b"content-length"], b"")

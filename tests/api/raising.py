@@ -23,14 +23,7 @@ CASES: dict[str, tuple[Callable[[], Exception], int, str]] = {
     "forbidden": (lambda: errors.Forbidden("elections are switched off"), 403, "forbidden"),
     "invalid": (lambda: errors.InvalidInput("ttl_seconds must be an integer", status=422), 422, "invalid_input"),
     "invalid_ttl": (errors.InvalidTTL, 400, "invalid_ttl"),
-<<<<<<< HEAD
-    "invalid_lock_name": (lambda: errors.InvalidLockName("a sentence"), 400, "invalid_lock_name"),
-    "session_expired": (errors.SessionExpired, 410, "session_expired"),
-    "lock_delayed": (lambda: errors.LockDelayed(retry_after_ms=1200), 409, "lock_delayed"),
-    "lock_limit": (errors.LockLimitExceeded, 403, "lock_limit_exceeded"),
-=======
     "invalid_lock_name": (errors.InvalidLockName, 400, "invalid_lock_name"),
->>>>>>> teams
     "not_found": (errors.NotFound, 404, "not_found"),
     "session_expired": (errors.SessionExpired, 410, "session_expired"),
     "lock_limit": (errors.LockLimitExceeded, 403, "lock_limit_exceeded"),

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import httpx
 
+from tests.contract import keyed
 from tests.contract.document import OPERATIONS
 from tests.http import Client, verify
 from tests.processes import Web
@@ -31,7 +32,9 @@ class Stage:
 
 
 def ask(web: Web, operation_id: str, **more: Any) -> httpx.Response:
-    """The operation on a room of its own, as a caller who does everything right; `more` changes that."""
+    """The operation on a room or lock of its own, as a caller who does everything right; `more` changes that."""
+    if operation_id in keyed.KEYED:
+        return keyed.malformed(web, operation_id, **more)
     room = more.pop("room", f"room-{uuid4().hex}")
     with web.client() as client:
         method, path, _ = OPERATIONS[operation_id]
@@ -51,20 +54,34 @@ def _right_body(client: Client, operation_id: str, room: str) -> dict[str, Any]:
 
 
 def _success(stage: Stage, operation_id: str) -> httpx.Response:
+    if operation_id in keyed.KEYED:
+        return keyed.success(stage.open, operation_id)
     return ask(stage.open, operation_id)
 
 
 def _bad_path_or_body(stage: Stage, operation_id: str) -> httpx.Response:
+    if operation_id in keyed.KEYED:
+        return keyed.bad_path_or_body(stage.open, operation_id)
     if "{election_id}" in OPERATIONS[operation_id][1]:
         return ask(stage.open, operation_id, room="short", **stand_in(operation_id))
     return ask(stage.open, operation_id, content=b"{", headers={"Content-Type": "application/json"})
 
 
+def _without_credential(stage: Stage, operation_id: str) -> httpx.Response:
+    if operation_id in keyed.KEYED:
+        return keyed.without_key(stage.open, operation_id)
+    return _off(stage, operation_id)
+
+
 def _off(stage: Stage, operation_id: str) -> httpx.Response:
+    if operation_id in keyed.KEYED:
+        return keyed.too_small_a_scope(stage.open, operation_id)
     return ask(stage.closed, operation_id, **stand_in(operation_id))
 
 
 def _wrong_capability(stage: Stage, operation_id: str) -> httpx.Response:
+    if operation_id in keyed.KEYED:
+        return keyed.nothing_there(stage.open, operation_id)
     return ask(stage.open, operation_id, json={"leader_token": WRONG})
 
 
@@ -74,7 +91,7 @@ def _wrong_method(stage: Stage, operation_id: str) -> httpx.Response:
 
 def _withheld_body(stage: Stage, operation_id: str) -> httpx.Response:
     method, path, _ = OPERATIONS[operation_id]
-    path = path.format(election_id=f"room-{uuid4().hex}", term=1)
+    path = path.format(election_id=f"room-{uuid4().hex}", term=1, name="lock", session_id=uuid4())
     connection = http.client.HTTPConnection("127.0.0.1", stage.open.port, timeout=10)
     try:
         connection.putrequest(method, path)
@@ -91,6 +108,8 @@ def _withheld_body(stage: Stage, operation_id: str) -> httpx.Response:
 
 
 def _same_key_other_content(stage: Stage, operation_id: str) -> httpx.Response:
+    if operation_id in keyed.KEYED:
+        return keyed.conflict(stage.open, operation_id)
     room, key = f"room-{uuid4().hex}", {"Idempotency-Key": uuid4().hex}
     ask(stage.open, operation_id, room=room, headers=key)
     return ask(stage.open, operation_id, room=room, headers=key, json={"candidate_id": "borea"})
@@ -109,7 +128,13 @@ def _wrong_shape(stage: Stage, operation_id: str) -> httpx.Response:
     return ask(stage.open, operation_id, json=[])
 
 
+def _dead_session(stage: Stage, operation_id: str) -> httpx.Response:
+    return keyed.dead_session(stage.open, operation_id)
+
+
 def _over_the_limit(stage: Stage, operation_id: str) -> httpx.Response:
+    if operation_id in keyed.KEYED:
+        return keyed.guessing(stage.tight, operation_id)
     for _ in range(3):
         answer = ask(stage.tight, operation_id, **stand_in(operation_id))
         if answer.status_code == 429:
@@ -127,13 +152,15 @@ def stand_in(operation_id: str) -> dict[str, Any]:
 PROVOCATIONS: dict[int, Callable[[Stage, str], httpx.Response]] = {
     200: _success,
     201: _success,
+    204: _success,
     400: _bad_path_or_body,
-    401: _off,
+    401: _without_credential,
     403: _off,
     404: _wrong_capability,
     405: _wrong_method,
     408: _withheld_body,
     409: _same_key_other_content,
+    410: _dead_session,
     413: _too_large,
     415: _other_media_type,
     422: _wrong_shape,

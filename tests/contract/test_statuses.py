@@ -37,6 +37,7 @@ def stage(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "OCTOSTORE_ELECTION_REQUESTS_PER_MINUTE": "1",
         "OCTOSTORE_WRONG_CAPABILITIES_PER_MINUTE": "1",
         "OCTOSTORE_STREAMS_MAX": "0",
+        "OCTOSTORE_WRONG_KEYS_PER_MINUTE": "1",
     }
     with ExitStack() as stack:
         yield Stage(

@@ -57,19 +57,24 @@ class Bench:
             raise Unavailable
         return await asyncio.to_thread(closing, call, *arguments)
 
-    async def watch(self, stack: ExitStack, *, name: str = ROOM) -> Stream:
+    async def ticket(self, name: str = ROOM) -> WatchTicket:
         seen = await asyncio.to_thread(closing, look, SPACE, name, None)
         frames = Frames(name)
-        ticket = WatchTicket(
+        return WatchTicket(
             name=(SPACE, name),
             encoder=frames,
             opening=frames.state(seen.state, with_id=True),
             state=seen.state,
             give_back=lambda: None,
         )
+
+    async def open(self, stack: ExitStack, ticket: WatchTicket) -> Stream:
         stream: Stream = stack.enter_context(self.hub.stream(ticket, self._cut))
         assert b"event: state" in await stream.take()
         return stream
+
+    async def watch(self, stack: ExitStack, *, name: str = ROOM) -> Stream:
+        return await self.open(stack, await self.ticket(name))
 
     def _cut(self) -> None:
         self.cuts += 1
@@ -143,6 +148,19 @@ class TestStreams:
                     told += await stream.take()
                 assert bench.readings.count("look") <= 2
                 assert told.count(b"\nid: ") == 10
+
+        play(scene)
+
+    def test_change_between_the_view_and_the_stream_is_told_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(hubs, "TICK_SECONDS", 60)
+
+        async def scene(bench: Bench) -> None:
+            ticket = await bench.ticket()
+            await acquire()
+            with ExitStack() as stack:
+                stream = await bench.open(stack, ticket)
+                async with asyncio.timeout(5):
+                    assert b'"leader"' in await stream.take()
 
         play(scene)
 

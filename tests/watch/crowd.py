@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Self
 
+from tests.watch.frames import Parser
+
 OPENING_SECONDS = 60
 
 
@@ -101,7 +103,9 @@ class Caller:
         return last - began
 
     def answer(self) -> dict[str, Any]:
-        head, _, body = self._socket.recv(65536).partition(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 200"), head
-        found: dict[str, Any] = json.loads(body)
+        parser = Parser()
+        while parser.status is None or len(parser.body) < int(parser.headers["content-length"]):
+            assert not [*parser.feed(self._socket.recv(65536), 0)]
+        assert parser.status == 200, parser.body
+        found: dict[str, Any] = json.loads(parser.body)
         return found

@@ -80,6 +80,7 @@ class TestHeaders:
         answer = client.head(f"/elections/{room}/watch")
         assert answer.status_code == 200
         assert answer.headers["content-type"] == "text/event-stream"
+        assert "content-length" not in answer.headers
 
     def test_old_protocol_gets_bare_frames_until_the_close(self, watch: Watch, client: Client, room: str) -> None:
         watcher = watch(version="1.0")
@@ -117,6 +118,13 @@ class TestChanges:
         frame = watcher.next()
         assert (frame.n, frame.leader) == (3, "borea")
         assert frame.incarnation == won["leader"]["term"]
+
+    def test_retry_is_never_further_away_than_anywhere_else(self, watch: Watch, client: Client, room: str) -> None:
+        watcher = watch()
+        watcher.next()
+        win(client, room, ttl_seconds=300)
+        assert watcher.next().data["retry_after_ms"] == 60_000
+        assert watch(last_event_id="0-0").next().data["retry_after_ms"] == 60_000
 
     def test_renewal_moves_the_deadline_and_has_no_id(self, watch: Watch, client: Client, room: str) -> None:
         leader_token = win(client, room)["leader_token"]

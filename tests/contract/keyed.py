@@ -1,0 +1,132 @@
+"""A caller with an API key: a team of its own, a lock and a session, and all that goes wrong with them."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import httpx
+
+from tests.contract.document import DOCUMENT, OPERATIONS
+from tests.locks.cast import UNKNOWN_LEASE, Worker, expire_session, found_team, issue
+from tests.processes import Web
+
+KEYED = frozenset(
+    operation["operationId"]
+    for methods in DOCUMENT["paths"].values()
+    for operation in methods.values()
+    if {"apiKey": []} in operation["security"]
+)
+ACL = {"acl": {"acquire": ["user:ci"]}}
+
+
+class Cast:
+    """An admin of a fresh team, asking one operation on a lock and a session of its own."""
+
+    def __init__(self, web: Web, operation_id: str, *scopes: str) -> None:
+        team = found_team()
+        self.admin = Worker(issue(team, "admin"), base_url=web.url)
+        self.worker = Worker(issue(team, *scopes), base_url=web.url) if scopes else self.admin
+        self.method, self.path, _ = OPERATIONS[operation_id]
+        self.operation_id = operation_id
+        self.lock = f"lock-{uuid4().hex}"
+        self.session = UNKNOWN_LEASE
+        self.headers: dict[str, str] = {}
+
+    def ask(self, **more: Any) -> httpx.Response:
+        method = more.pop("method", self.method)
+        if method in {"POST", "PUT"} and not {"json", "content"} & more.keys():
+            more["json"] = self.body()
+        path = more.pop("path", self.path).format(name=self.lock, session_id=self.session)
+        return self.worker.request(method, path, headers=self.headers | more.pop("headers", {}), **more)
+
+    def body(self) -> dict[str, Any]:
+        match self.operation_id:
+            case "renew_lock" | "release_lock":
+                return {"lease_id": self.admin.hold(self.lock)["lease_id"]}
+            case "revoke_lock":
+                return {"fencing_token": self.admin.hold(self.lock)["fencing_token"], "reason": "it hangs"}
+            case "set_lock_acl":
+                return ACL
+        return {}
+
+
+def success(web: Web, operation_id: str) -> httpx.Response:
+    cast = Cast(web, operation_id)
+    if "{session_id}" in cast.path:
+        cast.session = cast.admin.begin()
+    return cast.ask()
+
+
+def bad_path_or_body(web: Web, operation_id: str) -> httpx.Response:
+    cast = Cast(web, operation_id)
+    if "{name}" in cast.path:
+        cast.lock = "a%20b"
+        return cast.ask(json=stand_in(operation_id)) if cast.method in {"POST", "PUT"} else cast.ask()
+    if cast.method == "GET":
+        return cast.ask(params={"limit": "0"})
+    return cast.ask(content=b"{", headers={"Content-Type": "application/json"})
+
+
+def without_key(web: Web, operation_id: str) -> httpx.Response:
+    cast = Cast(web, operation_id)
+    cast.worker = Worker(None, base_url=web.url)
+    return cast.ask(json=stand_in(operation_id)) if cast.method in {"POST", "PUT"} else cast.ask()
+
+
+def too_small_a_scope(web: Web, operation_id: str) -> httpx.Response:
+    return Cast(web, operation_id, "webhooks").ask()
+
+
+def nothing_there(web: Web, operation_id: str) -> httpx.Response:
+    """A session or a lease that is nobody's."""
+    cast = Cast(web, operation_id)
+    if "acl" in operation_id:
+        cast.headers["X-Lease-Id"] = UNKNOWN_LEASE
+    if operation_id == "acquire_lock":
+        return cast.ask(json={"session_id": UNKNOWN_LEASE})
+    return cast.ask(json=stand_in(operation_id)) if cast.method in {"POST", "PUT"} else cast.ask()
+
+
+def conflict(web: Web, operation_id: str) -> httpx.Response:
+    cast = Cast(web, operation_id)
+    if operation_id == "revoke_lock":
+        return cast.ask(json={"fencing_token": 1, "reason": "it hangs"})
+    cast.headers["Idempotency-Key"] = uuid4().hex
+    cast.ask(json={"ttl_seconds": 60})
+    return cast.ask(json={"ttl_seconds": 61})
+
+
+def dead_session(web: Web, operation_id: str) -> httpx.Response:
+    cast = Cast(web, operation_id)
+    cast.session = cast.admin.begin()
+    expire_session(cast.session)
+    return cast.ask(json={"session_id": cast.session}) if operation_id == "acquire_lock" else cast.ask()
+
+
+def guessing(web: Web, operation_id: str) -> httpx.Response:
+    """Wrong keys until their budget is used up."""
+    cast = Cast(web, operation_id)
+    cast.worker = Worker("osk_" + "0" * 12 + "_" + "A" * 43, base_url=web.url)
+    body = {"json": stand_in(operation_id)} if cast.method in {"POST", "PUT"} else {}
+    for _ in range(3):
+        answer = cast.ask(**body)
+        if answer.status_code == 429:
+            break
+    return answer
+
+
+def malformed(web: Web, operation_id: str, **body: Any) -> httpx.Response:
+    return Cast(web, operation_id).ask(**body)
+
+
+def stand_in(operation_id: str) -> dict[str, Any]:
+    """A body of the right shape, about nothing that is there."""
+    match operation_id:
+        case "renew_lock" | "release_lock":
+            return {"lease_id": UNKNOWN_LEASE}
+        case "revoke_lock":
+            return {"fencing_token": 1, "reason": "it hangs"}
+        case "set_lock_acl":
+            return ACL
+    return {}
