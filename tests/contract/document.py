@@ -30,6 +30,8 @@ def complaints(operation_id: str, answer: httpx.Response) -> list[str]:
     ]
     media_type = answer.headers.get("Content-Type", "").split(";")[0]
     content = told.get("content", {})
+    if not content and not answer.content and not media_type:
+        return missing
     if media_type not in content:
         return [*missing, f"{media_type} is not told of, but {', '.join(content)}"]
     if media_type != "application/json":

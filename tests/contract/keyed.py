@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, Self
 from uuid import uuid4
 
 import httpx
@@ -17,6 +18,7 @@ KEYED = frozenset(
     for operation in methods.values()
     if {"apiKey": []} in operation["security"]
 )
+UNKNOWN_KEY = "osk_" + "0" * 12 + "_" + "A" * 43
 ACL = {"acl": {"acquire": ["user:ci"]}}
 
 
@@ -25,13 +27,26 @@ class Cast:
 
     def __init__(self, web: Web, operation_id: str, *scopes: str) -> None:
         team = found_team()
-        self.admin = Worker(issue(team, "admin"), base_url=web.url)
-        self.worker = Worker(issue(team, *scopes), base_url=web.url) if scopes else self.admin
+        self._web, self._clients = web, ExitStack()
+        self.admin = self.use(issue(team, "admin"))
+        if scopes:
+            self.use(issue(team, *scopes))
         self.method, self.path, _ = OPERATIONS[operation_id]
         self.operation_id = operation_id
         self.lock = f"lock-{uuid4().hex}"
         self.session = UNKNOWN_LEASE
         self.headers: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._clients.close()
+
+    def use(self, key: str | None) -> Worker:
+        """From now on ask with this key."""
+        self.worker = self._clients.enter_context(Worker(key, base_url=self._web.url))
+        return self.worker
 
     def ask(self, **more: Any) -> httpx.Response:
         method = more.pop("method", self.method)
@@ -52,72 +67,82 @@ class Cast:
 
 
 def success(web: Web, operation_id: str) -> httpx.Response:
-    cast = Cast(web, operation_id)
-    if "{session_id}" in cast.path:
-        cast.session = cast.admin.begin()
-    return cast.ask()
+    with Cast(web, operation_id) as cast:
+        if "{session_id}" in cast.path:
+            cast.session = cast.admin.begin()
+        return cast.ask()
 
 
 def bad_path_or_body(web: Web, operation_id: str) -> httpx.Response:
-    cast = Cast(web, operation_id)
-    if "{name}" in cast.path:
-        cast.lock = "a%20b"
-        return cast.ask(json=stand_in(operation_id)) if cast.method in {"POST", "PUT"} else cast.ask()
-    if cast.method == "GET":
-        return cast.ask(params={"limit": "0"})
-    return cast.ask(content=b"{", headers={"Content-Type": "application/json"})
+    with Cast(web, operation_id) as cast:
+        if "{name}" in cast.path:
+            cast.lock = "a%20b"
+            return cast.ask(json=stand_in(operation_id)) if cast.method in {"POST", "PUT"} else cast.ask()
+        if cast.method == "GET":
+            return cast.ask(params={"limit": "0"})
+        return cast.ask(content=b"{", headers={"Content-Type": "application/json"})
 
 
 def without_key(web: Web, operation_id: str) -> httpx.Response:
-    cast = Cast(web, operation_id)
-    cast.worker = Worker(None, base_url=web.url)
-    return cast.ask(json=stand_in(operation_id)) if cast.method in {"POST", "PUT"} else cast.ask()
+    with Cast(web, operation_id) as cast:
+        cast.use(None)
+        return cast.ask(json=stand_in(operation_id)) if cast.method in {"POST", "PUT"} else cast.ask()
 
 
 def too_small_a_scope(web: Web, operation_id: str) -> httpx.Response:
-    return Cast(web, operation_id, "webhooks").ask()
+    with Cast(web, operation_id, "webhooks") as cast:
+        return cast.ask()
 
 
 def nothing_there(web: Web, operation_id: str) -> httpx.Response:
     """A session or a lease that is nobody's."""
-    cast = Cast(web, operation_id)
-    if "acl" in operation_id:
-        cast.headers["X-Lease-Id"] = UNKNOWN_LEASE
-    if operation_id == "acquire_lock":
-        return cast.ask(json={"session_id": UNKNOWN_LEASE})
-    return cast.ask(json=stand_in(operation_id)) if cast.method in {"POST", "PUT"} else cast.ask()
+    with Cast(web, operation_id) as cast:
+        if "acl" in operation_id:
+            cast.headers["X-Lease-Id"] = UNKNOWN_LEASE
+        if operation_id == "acquire_lock":
+            return cast.ask(json={"session_id": UNKNOWN_LEASE})
+        return cast.ask(json=stand_in(operation_id)) if cast.method in {"POST", "PUT"} else cast.ask()
 
 
 def conflict(web: Web, operation_id: str) -> httpx.Response:
-    cast = Cast(web, operation_id)
-    if operation_id == "revoke_lock":
-        return cast.ask(json={"fencing_token": 1, "reason": "it hangs"})
-    cast.headers["Idempotency-Key"] = uuid4().hex
-    cast.ask(json={"ttl_seconds": 60})
-    return cast.ask(json={"ttl_seconds": 61})
+    with Cast(web, operation_id) as cast:
+        if operation_id == "revoke_lock":
+            return cast.ask(json={"fencing_token": 1, "reason": "it hangs"})
+        cast.headers["Idempotency-Key"] = uuid4().hex
+        cast.ask(json={"ttl_seconds": 60})
+        return cast.ask(json={"ttl_seconds": 61})
 
 
 def dead_session(web: Web, operation_id: str) -> httpx.Response:
-    cast = Cast(web, operation_id)
-    cast.session = cast.admin.begin()
-    expire_session(cast.session)
-    return cast.ask(json={"session_id": cast.session}) if operation_id == "acquire_lock" else cast.ask()
+    with Cast(web, operation_id) as cast:
+        cast.session = cast.admin.begin()
+        expire_session(cast.session)
+        return cast.ask(json={"session_id": cast.session}) if operation_id == "acquire_lock" else cast.ask()
 
 
 def guessing(web: Web, operation_id: str) -> httpx.Response:
     """Wrong keys until their budget is used up."""
-    cast = Cast(web, operation_id)
-    cast.worker = Worker("osk_" + "0" * 12 + "_" + "A" * 43, base_url=web.url)
-    body = {"json": stand_in(operation_id)} if cast.method in {"POST", "PUT"} else {}
-    for _ in range(3):
-        answer = cast.ask(**body)
-        if answer.status_code == 429:
-            break
-    return answer
+    with Cast(web, operation_id) as cast:
+        cast.use(UNKNOWN_KEY)
+        body = {"json": stand_in(operation_id)} if cast.method in {"POST", "PUT"} else {}
+        for _ in range(3):
+            answer = cast.ask(**body)
+            if answer.status_code == 429:
+                break
+        return answer
 
 
 def malformed(web: Web, operation_id: str, **body: Any) -> httpx.Response:
-    return Cast(web, operation_id).ask(**body)
+    with Cast(web, operation_id) as cast:
+        return cast.ask(**body)
+
+
+def as_nobody(web: Web, operation_id: str) -> httpx.Response:
+    """With a key that no team has, so that nothing need be stored for asking."""
+    method, path, _ = OPERATIONS[operation_id]
+    with Worker(UNKNOWN_KEY, base_url=web.url) as worker:
+        body = {"json": stand_in(operation_id)} if method in {"POST", "PUT"} else {}
+        return worker.request(method, path.format(name="lock", session_id=UNKNOWN_LEASE), **body)
 
 
 def stand_in(operation_id: str) -> dict[str, Any]:

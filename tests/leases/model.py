@@ -7,10 +7,38 @@ gave, plus the milliseconds that have passed since then without anybody waiting.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from octostore.leases.models import Ending
 
 DAY = 86_400
+
+
+class Content(NamedTuple):
+    """What an attempt says."""
+
+    holder: str
+    ttl: int
+    metadata: str | None
+    delay: int
+    group: Group | None
+    bound: bool
+    acl: tuple[str, ...] | None
+
+
+@dataclass(eq=False)
+class Group:
+    key: str
+    ttl: int
+    deadline: int
+    # When its end was, once that is marked.
+    ended_at: int | None = None
+
+    def is_over(self, now: int) -> bool:
+        """Whether it has ended, which it is marked to have from then on."""
+        if self.ended_at is None and now >= self.deadline:
+            self.ended_at = self.deadline
+        return self.ended_at is not None
 
 
 @dataclass
@@ -18,26 +46,38 @@ class Term:
     number: int
     capability: str
     attempt: str | None
-    # What the attempt said.
-    content: tuple[str, int, str | None, int]
+    content: Content
+    counted: bool
     began_at: int
-    deadline: int
+    # By its own account; see `deadline`.
+    own_deadline: int
     ttl: int
     renewals: int = 0
     ending: Ending | None = None
     ended_at: int = 0
+    # Its group's, as long as it moved with that.
+    group_deadline: int | None = None
+
+    @property
+    def deadline(self) -> int:
+        return self.own_deadline if self.group_deadline is None else min(self.own_deadline, self.group_deadline)
 
     @property
     def holder(self) -> str:
-        return self.content[0]
+        return self.content.holder
 
     @property
     def metadata(self) -> str | None:
-        return self.content[2]
+        return self.content.metadata
 
     @property
     def delay(self) -> int:
-        return self.content[3]
+        return self.content.delay
+
+    def keep_to(self, group: Group) -> None:
+        """Live no longer than the group, if it is bound."""
+        if self.content.bound:
+            self.group_deadline = group.deadline
 
 
 @dataclass(frozen=True)
@@ -59,6 +99,9 @@ class Name:
     count: int = 0
     available_at: int = 0
     events: list[Event] = field(default_factory=list)
+    acl: list[str] | None = None
+    # Since when there is a row of a name nobody holds or held.
+    found_at: int | None = None
 
     def is_live(self, now: int) -> bool:
         return self.last is not None and self.last.ending is None and now < self.last.deadline
@@ -79,8 +122,25 @@ class Name:
         left_at = self.last.deadline if self.last.ending is None else self.last.ended_at
         return now - left_at < DAY
 
+    def found(self, now: int) -> None:
+        """Have a row, perhaps of nothing else yet."""
+        if self.last is None and self.found_at is None:
+            self.found_at = now
+
+    def bars(self, entry: str) -> bool:
+        return self.acl is not None and entry not in self.acl
+
+    def can_be_forgotten(self, now: int, idle: int) -> bool:
+        if self.acl is not None:
+            return False
+        if self.last is None:
+            return self.found_at is not None and now - self.found_at >= idle
+        return self.last.ending is not None and now - self.last.ended_at >= idle and now - self.last.began_at >= DAY
+
     def grant(self, term: Term) -> None:
         self.settle(term.began_at)
+        if self.acl is None and term.content.acl is not None:
+            self.acl = list(term.content.acl)
         if self.last is None:
             self.incarnation, self.count = term.number, 0
         self.last = term
@@ -110,7 +170,7 @@ class Name:
         return was_live
 
     def forget(self) -> None:
-        self.last, self.incarnation, self.count, self.available_at = None, 0, 0, 0
+        self.last, self.incarnation, self.count, self.available_at, self.found_at = None, 0, 0, 0, None
         self.events.clear()
 
     def trim(self, kept: int) -> int:

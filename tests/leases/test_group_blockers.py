@@ -32,6 +32,7 @@ from tests.leases.acts import (
     renew,
     row,
     story,
+    unbound,
 )
 from tests.leases.moving_time import age_group, expire_group, milliseconds
 from tests.leases.outside import WAITING_FOR_A_LOCK, Execute, locked_group, locked_row, outside
@@ -42,6 +43,8 @@ from tests.players import now_ms
 pytestmark = pytest.mark.usefixtures("database")
 
 Result = TypeVar("Result")
+
+HOUR = timedelta(hours=1)
 
 # What is left of the group when a row is locked: more where the machine was too slow for less.
 LEFT = [timedelta(milliseconds=100), timedelta(milliseconds=400), timedelta(seconds=2)]
@@ -57,6 +60,11 @@ places = pytest.mark.parametrize("place", PLACES)
 def bound_term() -> Granted:
     form()
     return grant(group=bound(), ttl=10 * MINUTE)
+
+
+def unbound_term() -> Granted:
+    form()
+    return grant(group=unbound(), ttl=10 * MINUTE)
 
 
 def free_name() -> Granted:
@@ -140,6 +148,11 @@ class TestHeldPastTheGroupsDeadline:
         outcome = waited_past_the_deadline(bound_term, lambda _: acquire(group=bound()), place, kind)
         assert isinstance(outcome, GroupOver)
         assert "acquired" not in [what for _, what in story()[1:]]
+
+    def test_the_group_gets_no_more_of_what_lives_on(self, place: str, kind: str) -> None:
+        outcome = waited_past_the_deadline(unbound_term, lambda _: acquire(group=unbound(), ttl=HOUR), place, kind)
+        assert isinstance(outcome, GroupOver)
+        assert row().expires_at == row().began_at + milliseconds(10 * MINUTE)
 
     def test_the_group_gets_nothing_new(self, place: str, kind: str) -> None:
         outcome = waited_past_the_deadline(free_name, lambda _: acquire(group=bound()), place, kind)

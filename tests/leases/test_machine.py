@@ -3,95 +3,174 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
 
 from octostore.leases import engine, history, reaper
+from octostore.leases.engine import Access, Acquired, Membership
 from octostore.leases.errors import NotCurrent
-from octostore.leases.models import Ending, Lease, LeaseEvent
-from octostore.leases.outcomes import AttemptDiffers, AttemptOver, Delayed, Granted, Held, Hold, Revoked, Vacant
+from octostore.leases.models import Ending, Lease, LeaseEvent, LeaseGroup
+from octostore.leases.outcomes import (
+    AclDiffers,
+    AttemptDiffers,
+    AttemptOver,
+    Delayed,
+    Granted,
+    GroupOver,
+    GroupUnknown,
+    Held,
+    Hold,
+    QuotaReached,
+    Refused,
+    Revoked,
+    Vacant,
+)
 from tests.leases.acts import SPACE, acquire, inspect, settle
-from tests.leases.model import DAY, Name, Term
+from tests.leases.group_rules import GroupRules, lengths, seconds, slots
+from tests.leases.model import DAY, Content, Name, Term
 from tests.leases.moving_time import pass_time
 
 pytestmark = pytest.mark.usefixtures("database")
 
 names = st.sampled_from(["one", "one", "two"])
-# Lengths are thousands of seconds: real time that passes meanwhile changes nothing, and no sum of them is a day.
-lengths = st.sampled_from([1_000, 2_000, 5_000])
 delays = st.sampled_from([0, 0, 1_000, 3_000])
 passages = st.sampled_from([1_000, 2_000, 4_000, 40_000, 90_000])
 holders = st.sampled_from(["atlas", "borea"])
 metadata = st.sampled_from([None, "", "m"])
 attempts = st.sampled_from([None, None, "first", "second"])
+acls = st.sampled_from([None, None, None, ("key:atlas",), ("key:atlas", "key:borea")])
+quotas = st.sampled_from([None, None, 1, 2])
 # Which of a name's terms, from the newest; beyond the first one stands for a capability nobody gave.
 whichever = st.sampled_from([0, 0, 0, 0, 1, 2, 5])
 
 MADE_UP = "A" * 43
 
 
-def seconds(length: int) -> timedelta:
-    return timedelta(seconds=length)
-
-
-class Machine(RuleBasedStateMachine):
-    def __init__(self) -> None:
-        super().__init__()
-        self.now = 0
-        self.model = {name: Name() for name in ("one", "two")}
-        # Milliseconds by which all that the tables tell was moved back.
-        self.passed = 0
-
+class Machine(GroupRules):
     def teardown(self) -> None:
         self.the_history_is_the_models()
         LeaseEvent.objects.all().delete()
         Lease.objects.all().delete()
+        LeaseGroup.objects.all().delete()
 
-    @rule(name=names, holder=holders, ttl=lengths, metadata=metadata, delay=delays, attempt=attempts)
-    def acquire(self, name: str, holder: str, ttl: int, metadata: str | None, delay: int, attempt: str | None) -> None:
+    @rule(
+        name=names,
+        holder=holders,
+        ttl=lengths,
+        metadata=metadata,
+        delay=delays,
+        attempt=attempts,
+        slot=st.none() | slots,
+        bound=st.booleans(),
+        acl=acls,
+        quota=quotas,
+    )
+    def acquire(
+        self,
+        name: str,
+        holder: str,
+        ttl: int,
+        metadata: str | None,
+        delay: int,
+        attempt: str | None,
+        slot: int | None,
+        bound: bool,
+        acl: tuple[str, ...] | None,
+        quota: int | None,
+    ) -> None:
+        group = None if slot is None else self.groups[slot]
+        content = Content(holder, ttl, metadata, delay, group, bound and group is not None, acl)
+        if quota is not None:
+            # Whoever finds a quota used up may mark what is overdue.
+            self.swept()
         outcome = acquire(
-            name, holder=holder, ttl=seconds(ttl), metadata=metadata, delay=seconds(delay), attempt=attempt
+            name,
+            holder=holder,
+            ttl=seconds(ttl),
+            metadata=metadata,
+            delay=seconds(delay),
+            attempt=attempt,
+            group=Membership(key=group.key, bound=bound) if group else None,
+            access=Access(entries=(f"key:{holder}", "user:somebody"), acl=acl),
+            quota=quota,
         )
-        known, content = self.model[name], (holder, ttl, metadata, delay)
-        last, live = known.last, known.is_live(self.now)
+        self.acquired(self.model[name], outcome, attempt, content, quota)
+
+    def acquired(
+        self, known: Name, outcome: Acquired, attempt: str | None, content: Content, quota: int | None
+    ) -> None:
+        """The outcome is the model's; the checks come in the engine's order."""
+        last, live, group = known.last, known.is_live(self.now), content.group
         if last and live and attempt is not None and last.attempt == attempt:
             if last.content != content:
                 assert outcome == AttemptDiffers(term=self.number_now(last))
             else:
                 assert isinstance(outcome, Granted)
                 assert outcome.replayed
-                assert (outcome.capability, outcome.hold.term) == (last.capability, self.number_now(last))
-        elif last and live:
-            assert isinstance(outcome, Held)
+                self.is_the_term(outcome, last)
         elif last and known.remembers(attempt, self.now):
             assert outcome == AttemptOver(term=self.number_now(last))
             known.settle(self.now)
+        elif group and group.key in self.forgotten:
+            assert outcome == GroupUnknown()
+        elif group and group.is_over(self.now):
+            assert isinstance(outcome, GroupOver)
+        elif known.bars(f"key:{content.holder}"):
+            assert outcome == Refused()
+        elif known.acl is not None and content.acl is not None and known.acl != list(content.acl):
+            assert outcome == AclDiffers()
+        elif last and live and group and last.content.group is group:
+            assert isinstance(outcome, Granted)
+            last.own_deadline = max(last.own_deadline, self.now + content.ttl)
+            last.keep_to(group)
+            assert not outcome.replayed
+            self.is_the_term(outcome, last)
+        elif last and live:
+            assert isinstance(outcome, Held)
         elif self.now < known.open_at(self.now):
             assert isinstance(outcome, Delayed)
+        elif quota is not None and self.count_counted() >= quota:
+            assert outcome == QuotaReached()
+            known.found(self.now)
         else:
             assert isinstance(outcome, Granted)
             assert not outcome.replayed
-            self.granted(known, outcome, attempt, content)
+            self.granted(known, outcome, attempt, content, counted=quota is not None)
 
-    def granted(
-        self, known: Name, outcome: Granted, attempt: str | None, content: tuple[str, int, str | None, int]
-    ) -> None:
+    def granted(self, known: Name, outcome: Granted, attempt: str | None, content: Content, *, counted: bool) -> None:
         term = Term(
             number=outcome.hold.term + self.passed,
             capability=outcome.capability,
             attempt=attempt,
             content=content,
+            counted=counted,
             began_at=self.now,
-            deadline=self.now + content[1],
-            ttl=content[1],
+            own_deadline=self.now + content.ttl,
+            ttl=content.ttl,
         )
+        if content.group:
+            term.keep_to(content.group)
         assert all(earlier.number < term.number for earlier in known.ever)
         assert all(earlier.capability != term.capability for one in self.model.values() for earlier in one.ever)
         known.grant(term)
+
+    def is_the_term(self, outcome: Granted, term: Term) -> None:
+        assert (outcome.capability, outcome.hold.term) == (term.capability, self.number_now(term))
+
+    def count_counted(self) -> int:
+        lasts = [known.last for known in self.model.values() if known.last and known.is_live(self.now)]
+        return sum(last.counted for last in lasts)
+
+    @rule(name=names, acl=acls)
+    def set_acl(self, name: str, acl: tuple[str, ...] | None) -> None:
+        engine.set_acl(SPACE, name, acl, capability=None)
+        known = self.model[name]
+        if acl is not None:
+            known.found(self.now)
+        known.acl = None if acl is None else list(acl)
 
     @precondition(lambda self: self.some(lambda known: bool(known.ever)))
     @rule(name=names, which=whichever, ttl=st.none() | lengths)
@@ -101,10 +180,11 @@ class Machine(RuleBasedStateMachine):
         if term and term is known.last and known.is_live(self.now):
             outcome = engine.renew(SPACE, name, capability=term.capability, ttl=length)
             term.ttl = ttl or term.ttl
-            term.deadline = self.now + term.ttl
+            term.own_deadline = self.now + term.ttl
             term.renewals += 1
             assert (outcome.hold.term, outcome.hold.renewals) == (self.number_now(term), term.renewals)
-            assert outcome.remaining == outcome.hold.ttl == seconds(term.ttl)
+            assert outcome.hold.ttl == seconds(term.ttl)
+            assert outcome.remaining == outcome.hold.ttl or term.content.bound
         else:
             with pytest.raises(NotCurrent) as refused:
                 engine.renew(SPACE, name, capability=term.capability if term else MADE_UP, ttl=length)
@@ -150,19 +230,17 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.some(lambda known: known.is_overdue(self.now)))
     @rule()
     def sweep(self) -> None:
-        assert reaper.sweep() == sum([known.settle(self.now) for known in self.model.values()])
+        self.swept()
 
-    @precondition(lambda self: self.some(lambda known: known.last is not None and known.last.ending is not None))
+    def swept(self) -> None:
+        assert reaper.sweep() == sum([known.settle(self.now) for known in self.model.values()])
+        for group in self.every_group:
+            group.is_over(self.now)
+
+    @precondition(lambda self: self.some(lambda known: known.last is None or known.last.ending is not None))
     @rule(idle=st.sampled_from([0, DAY]))
     def forget(self, idle: int) -> None:
-        gone = [
-            known
-            for known in self.model.values()
-            if known.last
-            and known.last.ending is not None
-            and self.now - known.last.ended_at >= idle
-            and self.now - known.last.began_at >= DAY
-        ]
+        gone = [known for known in self.model.values() if known.can_be_forgotten(self.now, idle)]
         assert reaper.forget(SPACE, idle=seconds(idle)) == len(gone)
         for known in gone:
             known.forget()
@@ -176,6 +254,9 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def restore(self) -> None:
         ended = reaper.after_restore(actor="who")
+        for group in self.every_group:
+            if not group.is_over(self.now):
+                group.ended_at = self.now
         for known in self.model.values():
             known.settle(self.now)
         was_live = []
@@ -194,7 +275,8 @@ class Machine(RuleBasedStateMachine):
                 assert known.last is not None
                 assert isinstance(state, Held)
                 self.is_told(state.hold, known.last)
-                assert known.last.deadline - self.now - 100 < state.remaining.total_seconds() <= known.last.ttl
+                left = known.last.deadline - self.now
+                assert left - 100 < state.remaining.total_seconds() <= left
             elif known.last and self.now < known.open_at(self.now):
                 assert isinstance(state, Delayed)
                 self.is_told(state.last, known.last)
