@@ -121,13 +121,13 @@ class Churning:
     def follow(self, room: str) -> list[Frame]:
         """What a reader hears that is cut again and again, and resumes."""
         heard: list[Frame] = []
-        last: str | None = None
+        last = "0-0"
         while True:
             for frame in self._until_cut(room, last):
                 assert frame.event == "state", frame
-                if frame.id and frame.id != "0-0":
+                if frame.id:
                     heard.append(frame)
-                last = frame.id or last
+                    last = frame.id
             if self._over.is_set() and [told(frame) for frame in heard[-1:]] == committed(room)[-1:]:
                 break
             assert time.monotonic() < self._caught_up_by, f"{room} heard {heard[-1:]}, not {committed(room)[-1:]}"
