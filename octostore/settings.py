@@ -21,8 +21,8 @@ PORT = env.integer("PORT", 8000, low=0, high=65535)
 DATA_DIR = Path(env.text("OCTOSTORE_DATA", str(BASE_DIR / "var"))).resolve()
 DATABASE_URL = env.secret("DATABASE_URL")
 REDIS_URL = env.secret("REDIS_URL")
-# No answer depends on the name it was asked under.
-ALLOWED_HOSTS = ["*"]
+# For the pages, whose mails and forms speak of the host; no answer of the API does.
+ALLOWED_HOSTS = env.listing("OCTOSTORE_ALLOWED_HOSTS", "*")
 DEBUG = False
 
 # --- secrets -----------------------------------------------------------------------------------
