@@ -133,7 +133,7 @@ class TestNewcomers:
     @pytest.fixture(autouse=True)
     def awaited(self, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
         hub = SimpleNamespace(is_running=True, is_awaited=lambda name: True)
-        monkeypatch.setattr("elections.waiting.hub", hub)
+        monkeypatch.setattr("octostore.live.waiting.hub", hub)
 
     def campaign(self, room: str, *, attempt: str | None = None, wait: int = 30) -> object:
         return waiting.campaign(
