@@ -19,6 +19,7 @@ from octostore.lib.errors import (
     LeaseNotCurrent,
     RateLimited,
 )
+from octostore.live import seats
 
 TAG = "Elections"
 ROOM = "muo7wYTUV0HVge5Z3UMRlqAcjiYSMXzE"
@@ -56,7 +57,9 @@ OVER_GUESSES = RateLimited(
 FULL = CapacityExceeded(
     f"A client can lead {settings.LED_ROOMS_MAX_PER_CLIENT} rooms at once", retry_after_ms=RETRY_AFTER_MS
 )
-OVER_STREAMS = RateLimited("A client can have 8 streams and waits open", retry_after_ms=5000)
+OVER_STREAMS = RateLimited(
+    f"A client can have {settings.STREAMS_MAX_PER_CLIENT} streams and waits open", retry_after_ms=seats.RETRY_AFTER_MS
+)
 STALE = LeaseNotCurrent(ended="expired")
 
 _won = shapes.LeaderOutput(
@@ -95,7 +98,8 @@ campaign = document(
     description=(
         "Won or lost at once; losing is an answer, not an error. With `wait_seconds` the request waits for the room "
         "instead, first come first served, and is answered the moment it wins or when the wait is over; a win that was "
-        "waited for lasts at most 15 s until its first renewal. The same `candidate_id` proves nothing: a second "
+        f"waited for lasts at most {settings.WAITED_TTL_MAX_SECONDS} s until its first renewal. "
+        "The same `candidate_id` proves nothing: a second "
         "campaign by it is a follower like any other. What proves a retry is an `Idempotency-Key`. A leader must stop "
         "acting `safe_for_ms` after it sent the request, unless a renewal succeeded meanwhile. After a 503 or no "
         "answer at all the outcome is unknown: retry with the same key."
@@ -162,9 +166,10 @@ watch = document(
         "`id` is `<incarnation>-<n>`: n counts the room's changes without a gap. With `Last-Event-ID` the missed "
         "changes come first, in order, then the present state without an id; an id that is none of this room's, or "
         "older than what is kept, brings `event: reset` with the present state instead. A comment line comes after "
-        "15 s of silence. The stream ends after 900 s, or when the server stops, with `event: bye` whose data is "
+        f"15 s of silence. The stream ends after {settings.STREAM_SECONDS} s, or when the server stops, "
+        "with `event: bye` whose data is "
         '`{"reason": ...}`; and without it when the reader lags. Then connect again, with the last id. Streams and '
-        "waits of a client share 8 places."
+        f"waits of a client share {settings.STREAMS_MAX_PER_CLIENT} places."
     ),
     parameters=[ELECTION_ID, LAST_EVENT_ID],
     answers={

@@ -30,8 +30,8 @@ THREADS = settings.WEB_THREADS + settings.KEEP_THREADS + settings.LIVE_THREADS
 
 
 @pytest.fixture
-def web(start_web: Callable[..., Web]) -> Web:
-    """A process of its own whose threads have all worked, so that what they keep open is open."""
+def fresh(start_web: Callable[..., Web]) -> Web:
+    """A process of the test's own whose threads have all worked, so that what they keep open is open."""
     web = start_web(**CROWD, **SHORT)
     rooms = [f"warming-up-{number}" for number in range(THREADS)]
     with web.client() as client, Crowd(web.port, rooms, 10), ExitStack() as stack:
@@ -76,25 +76,25 @@ def to_database(web: Web) -> int:
 
 
 class TestCost:
-    def test_memory_threads_and_connections(self, web: Web, room: str) -> None:
-        process = psutil.Process(web.pid)
+    def test_memory_threads_and_connections(self, fresh: Web, room: str) -> None:
+        process = psutil.Process(fresh.pid)
         before = process.memory_info().rss
-        with Crowd(web.port, [room], STREAMS):
+        with Crowd(fresh.port, [room], STREAMS):
             kib_each = (process.memory_info().rss - before) / STREAMS / 1024
-            assert open_clients(web) >= STREAMS
-            assert to_database(web) <= THREADS
+            assert open_clients(fresh) >= STREAMS
+            assert to_database(fresh) <= THREADS
             # The loop, uvloop's own pool, health, budgets.
             assert process.num_threads() <= THREADS + 12
         assert kib_each <= KIB_EACH
 
     @pytest.mark.parametrize("how_many", [pytest.param(1000), pytest.param(10_000, marks=pytest.mark.soak)])
-    def test_opening_and_closing_leaves_nothing_behind(self, web: Web, room: str, how_many: int) -> None:
-        process = psutil.Process(web.pid)
+    def test_opening_and_closing_leaves_nothing_behind(self, fresh: Web, room: str, how_many: int) -> None:
+        process = psutil.Process(fresh.pid)
         descriptors, threads, memory = process.num_fds(), process.num_threads(), process.memory_info().rss
         for number in range(how_many // 200):
-            with Crowd(web.port, [f"{room}-{number}-{one}" for one in range(20)], 10):
+            with Crowd(fresh.port, [f"{room}-{number}-{one}" for one in range(20)], 10):
                 pass
-        settle(web)
+        settle(fresh)
         assert process.num_fds() <= descriptors
         assert process.num_threads() <= threads
         assert process.memory_info().rss - memory < 200 * KIB_EACH * 1024
@@ -128,7 +128,8 @@ class TestSpeed:
 
 
 class TestStop:
-    def test_ends_with_all_of_them_open(self, web: Web, room: str) -> None:
+    def test_ends_with_all_of_them_open(self, start_web: Callable[..., Web], room: str) -> None:
+        web = start_web(**CROWD)
         with Crowd(web.port, [room], STREAMS) as crowd:
             began = time.monotonic()
             os.kill(web.pid, signal.SIGTERM)

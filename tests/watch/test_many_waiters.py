@@ -7,7 +7,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
@@ -16,7 +16,6 @@ from tests.elections.rooms import win
 from tests.http import Client
 from tests.measures import best, percentile
 from tests.processes import Web
-from tests.watch.conftest import CROWD
 from tests.watch.deaf import deafen
 from tests.watch.waiter import Waiter
 
@@ -26,11 +25,6 @@ RENEWAL_SECONDS = 0.25
 GHOST_SECONDS = 15
 # Far enough apart for the order of sending to be the order of arrival.
 APART_SECONDS = 0.003
-
-
-@pytest.fixture
-def web(start_web: Callable[..., Web]) -> Web:
-    return start_web(**CROWD)
 
 
 class Queue:

@@ -90,10 +90,18 @@ class TestGone:
         assert client.renew(room, again.json()["leader_token"]).status_code == 200
 
 
+@pytest.fixture(scope="module")
+def impatient(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    """A process that waits for storage no longer than a second."""
+    environment = {"DATABASE_URL": database_url, "OCTOSTORE_STORAGE_WAIT_SECONDS": "1"}
+    with Web(tmp_path_factory.mktemp("impatient"), environment) as web:
+        yield web
+
+
 class TestStorage:
     @pytest.fixture
-    def web(self, start_web: Callable[..., Web]) -> Web:
-        return start_web(OCTOSTORE_STORAGE_WAIT_SECONDS="1")
+    def web(self, database: str, impatient: Web) -> Web:
+        return impatient
 
     def test_that_hangs_for_a_while_ends_no_wait(self, wait: Wait, client: Client, room: str) -> None:
         win(client, room)
