@@ -124,7 +124,7 @@ def guessing(web: Web, operation_id: str) -> httpx.Response:
     """Wrong keys until their budget is used up."""
     with Cast(web, operation_id) as cast:
         cast.use(UNKNOWN_KEY)
-        body = {"json": stand_in(operation_id)} if cast.method in {"POST", "PUT"} else {}
+        body: dict[str, Any] = {"json": stand_in(operation_id)} if cast.method in {"POST", "PUT"} else {}
         for _ in range(3):
             answer = cast.ask(**body)
             if answer.status_code == 429:
@@ -141,7 +141,7 @@ def as_nobody(web: Web, operation_id: str) -> httpx.Response:
     """With a key that no team has, so that nothing need be stored for asking."""
     method, path, _ = OPERATIONS[operation_id]
     with Worker(UNKNOWN_KEY, base_url=web.url) as worker:
-        body = {"json": stand_in(operation_id)} if method in {"POST", "PUT"} else {}
+        body: dict[str, Any] = {"json": stand_in(operation_id)} if method in {"POST", "PUT"} else {}
         return worker.request(method, path.format(name="lock", session_id=UNKNOWN_LEASE), **body)
 
 
