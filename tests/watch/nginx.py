@@ -17,10 +17,11 @@ BINARY = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/loc
 # As Debian's nginx.conf.
 _MAIN = """
 daemon off;
+# One process, so that none outlives the test run.
+master_process off;
 {user}
 pid {home}/nginx.pid;
 error_log stderr;
-worker_processes 1;
 events {{ worker_connections 4096; }}
 http {{
     gzip on;
