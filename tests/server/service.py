@@ -56,7 +56,15 @@ class Service(Process):
 
 def are_gone(processes: list[psutil.Process], *, seconds: float = 5) -> bool:
     _, alive = psutil.wait_procs(processes, timeout=seconds)
-    return [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
+    return not any(_is_there(process) for process in alive)
+
+
+def _is_there(process: psutil.Process) -> bool:
+    """Not a zombie, nor one that went while it was looked at."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def manage(command: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
