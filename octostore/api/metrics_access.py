@@ -7,7 +7,7 @@ import ipaddress
 from django.conf import settings
 from rest_framework.request import Request
 
-from octostore.api.client import address_of
+from octostore.api.client import certain_address_of
 from octostore.lib.errors import AuthenticationFailed, AuthenticationRequired
 from octostore.lib.secrets import digest, same
 
@@ -24,10 +24,7 @@ def require_reader(request: Request) -> None:
 
 
 def _comes_from_a_known_address(request: Request) -> bool:
-    if not settings.TRUSTED_PROXY_HOPS and "X-Forwarded-For" in request.headers:
-        # A proxy nobody told us of: its own address would open the door to all behind it.
-        return False
-    address = address_of(request)
+    address = certain_address_of(request)
     return address is not None and any(address in ipaddress.ip_network(one) for one in settings.METRICS_ADDRESSES)
 
 

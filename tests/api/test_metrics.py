@@ -75,13 +75,58 @@ class TestReaders:
         settings.METRICS_ADDRESSES = ["203.0.113.0/24", "2001:db8::/32"]
         assert scrape() == 200
 
-    def test_unannounced_proxy_opens_no_door(self) -> None:
-        assert Client().get("/metrics", headers={"X-Forwarded-For": "8.8.8.8"}).status_code == 401
+    @pytest.mark.parametrize("hops", [0, 1, 2])
+    @pytest.mark.parametrize(
+        "trace",
+        [
+            "Forwarded: for=8.8.8.8",
+            "Forwarded: for=127.0.0.1",
+            "Via: 1.1 cache",
+            "X-Real-IP: 8.8.8.8",
+            "X-Client-IP: 8.8.8.8",
+            "True-Client-IP: 8.8.8.8",
+            "CF-Connecting-IP: 8.8.8.8",
+            "X-Forwarded-Proto: https",
+            "X-Forwarded-Host: octostore.example.org",
+        ],
+    )
+    def test_proxy_that_was_not_announced_opens_no_door(self, settings: Settings, hops: int, trace: str) -> None:
+        settings.TRUSTED_PROXY_HOPS = hops
+        assert Client().get("/metrics", headers=dict([trace.split(": ")])).status_code == 401
 
-    def test_behind_a_trusted_proxy_the_client_counts(self, settings: Settings) -> None:
+    @pytest.mark.parametrize(
+        ("hops", "forwarded"),
+        [
+            (0, "127.0.0.1"),
+            (1, "8.8.8.8, 127.0.0.1"),
+            (1, "127.0.0.1, 127.0.0.1"),
+            (2, "127.0.0.1"),
+            (2, "8.8.8.8, 127.0.0.1, 127.0.0.1"),
+        ],
+    )
+    def test_chain_of_another_length_than_was_announced_opens_no_door(
+        self, settings: Settings, hops: int, forwarded: str
+    ) -> None:
+        settings.TRUSTED_PROXY_HOPS = hops
+        assert Client().get("/metrics", headers={"X-Forwarded-For": forwarded}).status_code == 401
+
+    @pytest.mark.parametrize(
+        "forwarded", ["", "unknown", "_hidden", "8.8.8.8:4711", "[2001:db8::1]:4711", "127.0.0.1:x", "x" * 9000]
+    )
+    def test_client_a_trusted_proxy_told_nothing_of_is_not_the_proxy(self, settings: Settings, forwarded: str) -> None:
+        settings.TRUSTED_PROXY_HOPS = 1
+        assert Client().get("/metrics", headers={"X-Forwarded-For": forwarded}).status_code == 401
+
+    @pytest.mark.parametrize("forwarded", ["127.0.0.1", "127.0.0.1:4711", "[::1]:4711", "::ffff:127.0.0.1"])
+    def test_behind_a_trusted_proxy_the_client_counts(self, settings: Settings, forwarded: str) -> None:
         settings.TRUSTED_PROXY_HOPS = 1
         assert Client().get("/metrics", headers={"X-Forwarded-For": "8.8.8.8"}).status_code == 401
-        assert Client().get("/metrics", headers={"X-Forwarded-For": "127.0.0.1"}).status_code == 200
+        assert Client().get("/metrics", headers={"X-Forwarded-For": forwarded}).status_code == 200
+
+    def test_beside_a_trusted_proxy_the_peer_counts(self, settings: Settings) -> None:
+        settings.TRUSTED_PROXY_HOPS = 1
+        assert Client().get("/metrics").status_code == 200
+        assert scrape() == 401
 
 
 class TestCounts:

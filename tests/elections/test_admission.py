@@ -183,3 +183,25 @@ class TestWhoSharesABudget:
         ):
             spend_campaigns(here)
             assert there.post("/elections").status_code == 201
+
+    def test_a_trusted_proxy_that_says_the_port_too_tells_clients_apart(self, settings: Settings) -> None:
+        settings.TRUSTED_PROXY_HOPS = 1
+        with (
+            caller(HTTP_X_FORWARDED_FOR="203.0.113.9:4711") as here,
+            caller(HTTP_X_FORWARDED_FOR="203.0.113.9:4712") as again,
+            caller(HTTP_X_FORWARDED_FOR="[2001:db8::1]:4711") as there,
+        ):
+            spend_campaigns(here)
+            assert again.post("/elections").status_code == 429
+            assert there.post("/elections").status_code == 201
+
+    def test_those_a_trusted_proxy_tells_nothing_of_share_one_that_is_not_the_proxys(self, settings: Settings) -> None:
+        settings.TRUSTED_PROXY_HOPS = 1
+        with (
+            caller(HTTP_X_FORWARDED_FOR="_hidden") as here,
+            caller(HTTP_X_FORWARDED_FOR="unknown") as there,
+            caller() as proxy,
+        ):
+            spend_campaigns(here)
+            assert there.post("/elections").status_code == 429
+            assert proxy.post("/elections").status_code == 201
