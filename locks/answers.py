@@ -59,7 +59,7 @@ def delayed(outcome: Delayed) -> LockDelayed:
     if outcome.last.ending is Ending.REVOKED:
         # Whoever revoked said for how long; the delay of the grant is for its holder's ends.
         length = timedelta(milliseconds=outcome.available_at - (outcome.last.ended_at or 0))
-    error = LockDelayed(retry_after_ms=milliseconds(outcome.remaining))
+    error = LockDelayed(retry_after_ms=retry_after_ms(outcome.remaining, length))
     error.extra = {
         "status": "delayed",
         "available_at": instant(outcome.available_at),

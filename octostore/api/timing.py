@@ -36,7 +36,9 @@ def safe_for_ms(remaining: timedelta, *, waited: timedelta = timedelta(0)) -> in
 def retry_after_ms(remaining: timedelta, ttl: timedelta) -> int:
     """The rest of a lease and a jitter of up to a fifth of its TTL (1 to 5 s), never over the cap.
 
-    So those who lost neither come back in one instant nor sleep through a release.
+    So those who lost neither come back in one instant nor sleep through a release. Where the rest
+    reaches the cap, the jitter lies below it.
     """
-    jitter = min(max(ttl / 5, JITTER_MIN), JITTER_MAX)
-    return min(milliseconds(remaining + random.random() * jitter), settings.RETRY_AFTER_MAX_SECONDS * 1000)
+    cap = timedelta(seconds=settings.RETRY_AFTER_MAX_SECONDS)
+    jitter = min(max(ttl / 5, JITTER_MIN), JITTER_MAX, cap / 2)
+    return milliseconds(min(remaining, cap - jitter) + random.random() * jitter)

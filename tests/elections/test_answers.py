@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from pytest_django.fixtures import Settings
 
 from elections import answers
 from octostore.api.timing import instant, retry_after_ms
@@ -37,6 +38,19 @@ class TestRetryAfter:
         waits = [retry_after_ms(LEFT, timedelta(seconds=ttl)) - 10_000 for _ in range(2_000)]
         assert 0 <= min(waits) < jitter / 10
         assert jitter * 0.9 < max(waits) <= jitter
+
+    @pytest.mark.parametrize("left", [55, 58, 60, 299, 3600])
+    def test_is_spread_as_far_below_a_minute_where_more_is_left(self, left: int) -> None:
+        waits = [retry_after_ms(timedelta(seconds=left), timedelta(seconds=300)) for _ in range(2_000)]
+        assert 55_000 <= min(waits) < 55_500
+        assert 59_500 < max(waits) <= 60_000
+        assert len(set(waits)) > 1_000
+
+    def test_is_spread_below_a_cap_that_is_shorter_than_the_jitter(self, settings: Settings) -> None:
+        settings.RETRY_AFTER_MAX_SECONDS = 1
+        waits = [retry_after_ms(timedelta(seconds=300), timedelta(seconds=300)) for _ in range(2_000)]
+        assert 500 <= min(waits) < 550
+        assert 950 < max(waits) <= 1_000
 
 
 class TestSafeFor:
