@@ -16,9 +16,10 @@ _KEPT = "invitation"
 
 
 def keep(request: HttpRequest, text: str, invitation: Invitation) -> None:
-    """Whoever has the link has read the mail, so the address needs no other proof."""
+    """Whoever followed the mailed link has read the mail, so the address needs no other proof."""
     request.session[_KEPT] = text
-    get_adapter().stash_verified_email(request, invitation.email)
+    if invitations.is_mailed(text, request.GET.get("mailed", "")):
+        get_adapter().stash_verified_email(request, invitation.email)
 
 
 def let_go(request: HttpRequest) -> None:

@@ -1,6 +1,7 @@
 """Joining a team: an offer by link, for one address, open for a week.
 
-The link carries a secret of which the row keeps a digest: who has it has read the mail.
+The link carries a secret of which the row keeps a digest. Whoever invites may see it and pass it on; only the link
+in the mail proves besides that the address is that of who follows it.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db.models import QuerySet
@@ -15,6 +17,7 @@ from django.utils import timezone
 
 from octostore.lib import secrets
 from octostore.lib.errors import Conflict, InvalidInput, NotFound
+from octostore.lib.secrets import ServerKey
 from octostore.teams import roles
 from octostore.teams.audit import Act
 from octostore.teams.models import Invitation, Membership, Role, Team, User
@@ -44,7 +47,7 @@ def invite(*, by: Membership, email: str, role: str, request_id: str = "") -> In
         email=email,
         role=role,
         invited_by=by.user,
-        act=Act(actor=f"user:{by.user.email}", request_id=request_id),
+        act=Act(actor=by.actor, request_id=request_id),
     )
 
 
@@ -69,6 +72,19 @@ def offer(*, team: Team, email: str, role: str, invited_by: User | None, act: Ac
     return Invited(invitation=invitation, text=text)
 
 
+def renew(*, by: Membership, invitation_id: int, request_id: str = "") -> Invited:
+    """A new link, for another week, in the place of an open invitation's of the member's team. Raises NotFound."""
+    present = _open().filter(team_id=by.team_id, pk=invitation_id).first()
+    if present is None:
+        raise NotFound
+    return invite(by=by, email=present.email, role=present.role, request_id=request_id)
+
+
+def pending(*, team: Team) -> list[Invitation]:
+    """The team's open invitations, expired ones too, oldest first."""
+    return list(_open().filter(team=team).select_related("invited_by").order_by("id"))
+
+
 def withdraw(*, by: Membership, invitation_id: int, request_id: str = "") -> None:
     """Close an open invitation of the member's team. Raises NotFound."""
     with changing():
@@ -77,7 +93,7 @@ def withdraw(*, by: Membership, invitation_id: int, request_id: str = "") -> Non
             raise NotFound
         roles.require(by, roles.to_manage(invitation.role))
         _open().filter(pk=invitation_id).update(withdrawn_at=timezone.now())
-        Act(actor=f"user:{by.user.email}", request_id=request_id).record(
+        Act(actor=by.actor, request_id=request_id).record(
             by.team_id, "invitation_withdrawn", f"user:{invitation.email}"
         )
 
@@ -89,6 +105,18 @@ def find(text: str) -> Invitation:
     if invitation is None:
         raise NotFound("This invitation is not open any more")
     return invitation
+
+
+def path(text: str, *, mailed: bool) -> str:
+    """The link's path; `mailed` is for the invited address alone."""
+    proof = f"?mailed={secrets.encode(_proof(settings.SERVER_KEYS[0], text))}" if mailed else ""
+    return f"/accounts/invitations/{text}/{proof}"
+
+
+def is_mailed(text: str, proof: str) -> bool:
+    """Whether `proof` is what the mailed link has beside `text`."""
+    given = proof.encode("utf-8", "backslashreplace")
+    return any(secrets.same(secrets.encode(_proof(key, text)).encode(), given) for key in settings.SERVER_KEYS)
 
 
 def accept(*, text: str, user: User, request_id: str = "") -> Membership:
@@ -111,6 +139,10 @@ def accept(*, text: str, user: User, request_id: str = "") -> Membership:
 
 def _open() -> QuerySet[Invitation]:
     return Invitation.objects.filter(accepted_at=None, withdrawn_at=None)
+
+
+def _proof(key: ServerKey, text: str) -> bytes:
+    return key.derive("mailed invitation", text.encode())
 
 
 def _digest(text: str) -> bytes:

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from octostore.lib import ids, secrets
@@ -131,6 +131,37 @@ def revoke(*, team_id: int, visible: str, act: Act) -> None:
             act.record(team_id, "key_revoked", f"key:{visible}")
         elif not found.exists():
             raise NotFound
+
+
+def replace(*, team_id: int, visible: str, ends_in: timedelta, act: Act) -> Issued:
+    """A new key in the place of a live one, which ends after `ends_in`, at once with none.
+
+    It has the name, scopes and prefix of the old one, and lasts as long as that was made for. Raises NotFound for
+    what is no live key of the team.
+    """
+    now = timezone.now()
+    in_time = Q(expires_at=None) | Q(expires_at__gt=now)
+    with changing():
+        found = ApiKey.objects.select_for_update().select_related("team")
+        old = found.filter(in_time, team_id=team_id, visible=visible, revoked_at=None).first()
+        if old is None:
+            raise NotFound
+        issued = create(
+            team=old.team,
+            name=old.name,
+            scopes=old.scopes.split(),
+            prefix=old.prefix,
+            expires_at=lasting(old.expires_at - old.created_at) if old.expires_at else None,
+            act=act,
+        )
+        if ends_in:
+            old.expires_at = min(now + ends_in, old.expires_at or now + ends_in)
+        else:
+            old.revoked_at = now
+        old.save(update_fields=["expires_at", "revoked_at"])
+        after = describe(old) | {"replaced_by": issued.key.visible}
+        act.record(team_id, "key_replaced", f"key:{visible}", after=after)
+    return issued
 
 
 def describe(key: ApiKey) -> dict[str, Any]:

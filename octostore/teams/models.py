@@ -77,6 +77,11 @@ class Team(models.Model):
     def __str__(self) -> str:
         return self.slug
 
+    @property
+    def lock_space(self) -> str:
+        """Where the team's locks live among all leases."""
+        return f"locks/{self.uuid}"
+
 
 class Membership(models.Model):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
@@ -89,6 +94,15 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} is {self.role} of {self.team}"
+
+    @property
+    def lock_space(self) -> str:
+        return self.team.lock_space
+
+    @property
+    def actor(self) -> str:
+        """How history and audit name the member."""
+        return f"user:{self.user.email}"
 
 
 class Invitation(models.Model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias, get_args
 
 Scope: TypeAlias = Literal["read", "locks", "webhooks", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -15,6 +15,21 @@ _GIVEN_BY: dict[Scope, frozenset[Scope]] = {
     "webhooks": frozenset({"webhooks", "admin"}),
     "admin": frozenset({"admin"}),
 }
+
+
+class Acting(Protocol):
+    """Who acts for a team: one of its keys, or one of its members."""
+
+    @property
+    def team_id(self) -> int: ...
+
+    @property
+    def lock_space(self) -> str:
+        """Where the team's locks live among all leases."""
+
+    @property
+    def actor(self) -> str:
+        """How history and audit name who acts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import IntegrityError
 
@@ -109,6 +109,12 @@ def rotate_key(*, by: Membership, visible: str, request_id: str = "") -> str:
     return keys.rotate(team_id=by.team_id, visible=visible, act=_act(by, request_id))
 
 
+def replace_key(*, by: Membership, visible: str, ends_in: timedelta, request_id: str = "") -> Issued:
+    """A new key in the place of one of the member's team, which ends after `ends_in`. Raises NotFound."""
+    roles.require(by, Permission.MANAGE_KEYS)
+    return keys.replace(team_id=by.team_id, visible=visible, ends_in=ends_in, act=_act(by, request_id))
+
+
 def revoke_key(*, by: Membership, visible: str, reason: str = "", request_id: str = "") -> None:
     """End a key of the member's team. Raises NotFound."""
     roles.require(by, Permission.MANAGE_KEYS)
@@ -156,4 +162,4 @@ def _keep_an_owner(leaving: Membership) -> None:
 
 
 def _act(by: Membership, request_id: str, reason: str = "") -> Act:
-    return Act(actor=f"user:{by.user.email}", reason=reason, request_id=request_id)
+    return Act(actor=by.actor, reason=reason, request_id=request_id)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.core.mail import EmailMessage
 
 from octostore.teams import invitations
 from octostore.teams.models import Role, Team, User
-from tests.pages.browser import PASSWORD, Browser, errors_on, somebody, text_of
+from tests.pages.browser import PASSWORD, Browser, code_in, errors_on, somebody, text_of
 from tests.teams.cast import ACT, found_team
 
 
@@ -18,9 +19,15 @@ def team(database: str) -> Team:
 
 
 @pytest.fixture
-def link(team: Team) -> str:
-    offered = invitations.offer(team=team, email="new@example.org", role=Role.VIEWER, invited_by=None, act=ACT)
-    return f"/accounts/invitations/{offered.text}/"
+def text(team: Team) -> str:
+    """The secret of an invitation for new@example.org."""
+    return invitations.offer(team=team, email="new@example.org", role=Role.VIEWER, invited_by=None, act=ACT).text
+
+
+@pytest.fixture
+def link(text: str) -> str:
+    """As it stands in the mail."""
+    return invitations.path(text, mailed=True)
 
 
 def sign_up(browser: Browser, email: str, link: str) -> Any:
@@ -37,6 +44,18 @@ class TestWithoutAnAccount:
         assert team.memberships.get().role == Role.VIEWER
         assert team.slug in text_of(browser.get("/accounts/"))
 
+    @pytest.mark.parametrize("proof", ["", "x", "A" * 43, "\ud800"])
+    def test_link_that_was_passed_on_proves_no_address(
+        self, browser: Browser, text: str, proof: str, mailoutbox: list[EmailMessage]
+    ) -> None:
+        path = invitations.path(text, mailed=False)
+        browser.get(path, {"mailed": proof.encode("utf-8", "surrogatepass")})
+        answer = sign_up(browser, "new@example.org", path)
+        assert answer["Location"].startswith("/accounts/confirm-email/")
+        assert not browser.is_signed_in()
+        browser.submit("/accounts/confirm-email/", code=code_in(mailoutbox[0]))
+        assert browser.is_signed_in()
+
     def test_another_address_may_not(self, browser: Browser, link: str) -> None:
         browser.get(link)
         assert errors_on(sign_up(browser, "other@example.org", link))
@@ -46,9 +65,9 @@ class TestWithoutAnAccount:
         browser.get(link)
         assert "closed" in text_of(Browser().get("/accounts/signup/"))
 
-    def test_used_link_opens_nothing(self, browser: Browser, link: str) -> None:
+    def test_used_link_opens_nothing(self, browser: Browser, text: str, link: str) -> None:
         browser.get(link)
-        invitations.accept(text=link.split("/")[3], user=somebody())
+        invitations.accept(text=text, user=somebody())
         assert "closed" in text_of(browser.get("/accounts/signup/"))
 
     def test_sending_the_form_asks_to_sign_in(self, browser: Browser, team: Team, link: str) -> None:

@@ -139,9 +139,12 @@ class TestSetQuota:
 
 class TestInvite:
     def test_last_line_is_the_path_of_the_link(self, team: Team) -> None:
-        path = run("invite", "--team", team.slug, "--email", "Ann@Example.org", "--role", "owner")[-1]
+        link = run("invite", "--team", team.slug, "--email", "Ann@Example.org", "--role", "owner")[-1]
+        path, _, proof = link.partition("?mailed=")
         assert resolve(path).url_name == "invitation"
-        invitation = invitations.find(resolve(path).kwargs["text"])
+        text = resolve(path).kwargs["text"]
+        assert invitations.is_mailed(text, proof)
+        invitation = invitations.find(text)
         assert (invitation.team, invitation.email, invitation.role) == (team, "ann@example.org", Role.OWNER)
 
     @pytest.mark.parametrize("arguments", [["--email", "x"], ["--email", "a@example.org", "--role", "god"]])

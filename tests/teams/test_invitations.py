@@ -58,6 +58,41 @@ class TestInviting:
             invite(owner, role="god")
 
 
+class TestLink:
+    def test_mailed_one_proves_that_it_was(self, owner: Membership) -> None:
+        first, second = invite(owner), invite(owner, "other@example.org")
+        proof = invitations.path(first.text, mailed=True).partition("?mailed=")[2]
+        assert invitations.is_mailed(first.text, proof)
+        assert not invitations.is_mailed(second.text, proof)
+
+    @pytest.mark.parametrize("proof", ["", "x", "A" * 43, "\ud800", "é"])
+    def test_nothing_else_does(self, owner: Membership, proof: str) -> None:
+        invited = invite(owner)
+        assert "?" not in invitations.path(invited.text, mailed=False)
+        assert not invitations.is_mailed(invited.text, proof)
+
+
+class TestRenewing:
+    def test_new_link_replaces_the_old_one(self, team: Team, owner: Membership) -> None:
+        first = invite(owner, role=Role.VIEWER)
+        Invitation.objects.update(expires_at=timezone.now())
+        second = invitations.renew(by=owner, invitation_id=first.invitation.pk)
+        assert invitations.find(second.text).role == Role.VIEWER
+        assert [one.pk for one in invitations.pending(team=team)] == [second.invitation.pk]
+
+    def test_closed_one_is_not_found(self, owner: Membership) -> None:
+        first = invite(owner)
+        invitations.withdraw(by=owner, invitation_id=first.invitation.pk)
+        with pytest.raises(NotFound):
+            invitations.renew(by=owner, invitation_id=first.invitation.pk)
+
+    def test_another_teams_is_not_found(self, owner: Membership) -> None:
+        first = invite(join(found_team(), Role.OWNER))
+        with pytest.raises(NotFound):
+            invitations.renew(by=owner, invitation_id=first.invitation.pk)
+        assert invitations.find(first.text)
+
+
 class TestAccepting:
     def test_whoever_accepts_joins_in_the_role(self, team: Team, owner: Membership) -> None:
         user = person()

@@ -30,4 +30,4 @@ class Command(BaseCommand):
                 team=services.find_team(slug=team), email=email, role=role, invited_by=None, act=Act(actor="system")
             )
         self.stdout.write(f"Invited {invited.invitation.email} to {team} as {role}; the link is told this once:")
-        self.stdout.write(f"/accounts/invitations/{invited.text}/")
+        self.stdout.write(invitations.path(invited.text, mailed=True))
