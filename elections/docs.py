@@ -28,18 +28,20 @@ LEADER_TOKEN = "LWwqOJk1DfMy648bOKylgiwIja3pjwAY9NdK66PGaRw"
 LEADER = shapes.Leader(candidate_id="agent-atlas", term=TERM, expires_at="2026-11-30T19:50:58.719Z")
 
 ELECTION_ID = parameter(
-    "path", "election_id", "Any valid id is a room, created or not.", ROOM, pattern=f"^{ids.ELECTION_ID.pattern}$"
+    "path",
+    "election_id",
+    "Any valid id is a room, created or not; `POST /elections` makes up one that nobody guesses.",
+    pattern=f"^{ids.ELECTION_ID.pattern}$",
 )
 ATTEMPT = parameter(
     "header",
     "Idempotency-Key",
-    "A secret of the caller, one for each attempt to lead. While the term it won lives, the same key with the same "
-    "body gives the same term and `leader_token`, with fresh times.",
-    "5f3c0f3e-0d3a-4c55-9d5c-2b8f1e6f7a90",
+    "A secret of the caller, a fresh UUID for each attempt to lead. While the term it won lives, the same key with the "
+    "same body gives the same term and `leader_token`, with fresh times.",
     pattern=f"^{ids.IDEMPOTENCY_KEY.pattern}$",
 )
 LAST_EVENT_ID = parameter(
-    "header", "Last-Event-ID", "The id of the last event received.", f"{TERM}-7", pattern=r"^[0-9]+-[0-9]+$"
+    "header", "Last-Event-ID", f"The id of the last event received, like `{TERM}-7`.", pattern=r"^[0-9]+-[0-9]+$"
 )
 REPLAYED = {"Idempotent-Replayed": ("Present when this answer repeats an earlier one to the same key.", "true")}
 
@@ -238,7 +240,7 @@ terms = document(
             "query",
             "limit",
             f"At most so many terms; {TERMS_DEFAULT} when omitted.",
-            10,
+            example=10,
             type="integer",
             minimum=1,
             maximum=TERMS_MAX,
@@ -287,7 +289,7 @@ term_status = document(
     ),
     parameters=[
         ELECTION_ID,
-        parameter("path", "term", "A term's number.", TERM, type="integer", minimum=1, maximum=TERM_MAX),
+        parameter("path", "term", "A term's number.", example=TERM, type="integer", minimum=1, maximum=TERM_MAX),
     ],
     answers={
         200: Answer(

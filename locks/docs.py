@@ -41,7 +41,7 @@ walk = of_a_key(
         "it is met exactly once. A key with a prefix sees the names within it."
     ),
     parameters=[
-        parameter("query", "prefix", "Only names that begin so; every character stands for itself.", "repo/"),
+        parameter("query", "prefix", "Only names that begin so, like `repo/`; every character stands for itself."),
         CURSOR,
         LIMIT,
     ],
@@ -236,7 +236,7 @@ history = of_a_key(
             "query",
             "limit",
             "At most so many terms; all that are kept when omitted.",
-            10,
+            example=10,
             type="integer",
             minimum=1,
             maximum=HISTORY_MAX,

@@ -35,37 +35,32 @@ ACL = shapes.Acl(acquire=[f"key:{VISIBLE}", "user:ci"])
 NAME = parameter(
     "path",
     "name",
-    f"The lock's name, its slashes as `%2F` or as they are: {RULE}.",
-    LOCK,
+    f"The lock's name, like `{LOCK}`, its slashes as `%2F` or as they are: {RULE}.",
     minLength=1,
     maxLength=NAME_MAX_BYTES,
 )
 ATTEMPT = parameter(
     "header",
     "Idempotency-Key",
-    "A secret of the caller, one for each attempt to hold this lock. While the term it won lives, the same key with "
-    "the same body gives the same term and `lease_id`, with fresh times.",
-    "5f3c0f3e-0d3a-4c55-9d5c-2b8f1e6f7a90",
+    "A secret of the caller, a fresh UUID for each attempt to hold this lock. While the term it won lives, the same "
+    "key with the same body gives the same term and `lease_id`, with fresh times.",
     pattern=f"^{ids.IDEMPOTENCY_KEY.pattern}$",
 )
 HOLDERS_LEASE = parameter(
     "header",
     "X-Lease-Id",
     "The present holder's `lease_id`; without it the key needs the scope `admin`.",
-    LEASE_ID,
     format="uuid",
 )
 LAST_EVENT_ID = parameter(
-    "header", "Last-Event-ID", "The id of the last event received.", f"{TERM}-7", pattern=r"^[0-9]+-[0-9]+$"
+    "header", "Last-Event-ID", f"The id of the last event received, like `{TERM}-7`.", pattern=r"^[0-9]+-[0-9]+$"
 )
-CURSOR = parameter(
-    "query", "cursor", "The `next_cursor` of the page before.", "c29tZSBlYXJsaWVyIHBhZ2Ugb2YgdGhlIGxpc3Q"
-)
+CURSOR = parameter("query", "cursor", "The `next_cursor` of the page before.")
 LIMIT = parameter(
     "query",
     "limit",
     f"At most so many; {PAGE_DEFAULT} when omitted.",
-    PAGE_DEFAULT,
+    example=PAGE_DEFAULT,
     type="integer",
     minimum=1,
     maximum=PAGE_MAX,

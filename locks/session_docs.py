@@ -8,7 +8,7 @@ from octostore.api.schema import BODY_ERRORS, Answer, parameter
 from octostore.lib.errors import InvalidInput, NotFound, RateLimited, SessionExpired
 
 TAG = "Sessions"
-ID = parameter("path", "session_id", "The session's id.", SESSION_ID, format="uuid")
+ID = parameter("path", "session_id", "The session's id.", format="uuid")
 
 _session = shapes.SessionOutput(
     session_id=SESSION_ID,

@@ -87,17 +87,19 @@ class Answer:
     headers: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # name: description, example
 
 
-def parameter(
-    place: str, name: str, description: str, example: Any, *, required: bool = False, **schema: Any
-) -> Schema:
-    """A parameter in the `path`, `query` or `header`; keyword arguments are its JSON schema."""
+def parameter(place: str, name: str, description: str, *, example: int | None = None, **schema: Any) -> Schema:
+    """A parameter in the `path`, `query` or `header`; further keyword arguments are its JSON schema.
+
+    Only a number may have an example: `/docs` fills examples in for everybody who tries the API, and two
+    visitors who send the same room, key or session act as one.
+    """
     return {
         "in": place,
         "name": name,
         "description": description,
-        "required": required or place == "path",
+        "required": place == "path",
         "schema": {"type": "string", **schema},
-        "example": example,
+        **({} if example is None else {"example": example}),
     }
 
 
