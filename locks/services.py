@@ -6,13 +6,12 @@ Every function takes the principal whose team it is: names of other teams do not
 from __future__ import annotations
 
 import time
-import uuid
 from contextlib import suppress
 from datetime import timedelta
 
 from django.conf import settings
 
-from octostore.leases import engine, history, reaper, walking
+from octostore.leases import engine, history, pseudonyms, reaper, walking
 from octostore.leases.engine import Access, Membership
 from octostore.leases.outcomes import (
     AclDiffers,
@@ -30,7 +29,6 @@ from octostore.leases.outcomes import (
     Refused,
     Revoked,
 )
-from octostore.lib import secrets
 from octostore.lib.errors import (
     Conflict,
     Forbidden,
@@ -43,7 +41,7 @@ from octostore.lib.errors import (
 )
 from octostore.live.waiting import GaveWay
 from octostore.teams import audit, limits
-from octostore.teams.principals import Principal
+from octostore.teams.principals import Acting, Principal
 
 SPACES = "locks/"
 # A session that ended is told from an unknown one for so long.
@@ -97,7 +95,7 @@ def acquire(
         attempt=attempt,
         access=Access(entries=(principal.actor, f"user:{principal.key_name}"), acl=acl),
         quota=limits.locks_max(principal.team_id),
-        form=_as_uuid,
+        form=pseudonyms.as_uuid,
         admit=give_way if gives_way else None,
     )
     match outcome:
@@ -146,7 +144,7 @@ def give_back(*, principal: Principal, name: str, lease_id: str) -> None:
         engine.release(principal.lock_space, name, capability=lease_id)
 
 
-def revoke(*, principal: Principal, name: str, term: int, reason: str, delay: timedelta, request_id: str) -> None:
+def revoke(*, principal: Acting, name: str, term: int, reason: str, delay: timedelta, request_id: str) -> None:
     """End exactly that term, on the word of the team's admin. Raises Conflict when it is over."""
     outcome = engine.revoke(principal.lock_space, name, term=term, reason=reason, actor=principal.actor, delay=delay)
     if not isinstance(outcome, Revoked):
@@ -192,18 +190,13 @@ def set_acl(*, principal: Principal, name: str, acl: tuple[str, ...] | None, lea
 
 def holder_id(space: str, name: str, hold: Hold | Past) -> str:
     """A stable pseudonym of who holds: the session, or the single grant where there is none."""
-    parts = (hold.group_id,) if hold.group_id is not None else (space, name, str(hold.term))
-    return _as_uuid(secrets.digest("holder", *parts))
+    return pseudonyms.holder_id(space, name, term=hold.term, group_id=hold.group_id)
 
 
 def forget_idle() -> int:
     """Forget names that nobody has held for the set time, and sessions long over, of all teams; how many names."""
     reaper.forget_groups(idle=SESSION_MEMORY)
     return reaper.forget(SPACES, idle=timedelta(seconds=settings.LOCK_IDLE_SECONDS))
-
-
-def _as_uuid(raw: bytes) -> str:
-    return str(uuid.UUID(bytes=raw[:16], version=4))
 
 
 def _shared(one: str, other: str) -> str | None:

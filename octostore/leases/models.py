@@ -41,14 +41,9 @@ class Lease(models.Model):
     acl = models.TextField(null=True)
     # Whom the grant counts against, as a pseudonym.
     charged_to = models.TextField(default="")
-    # Whether the term counts against the quota of its space while it is open, that is until its end is marked.
-    counted = models.BooleanField(default=False)
-    # The space, while such a term is open. Null for all others, so its index costs them nothing.
-    open_in = models.GeneratedField(
-        expression=models.Case(models.When(counted=True, ended_at=None, then="space")),
-        output_field=models.TextField(),
-        db_persist=True,
-    )
+    # The space, for a term that was acquired under a quota and whose end nobody has marked: what a quota counts.
+    # Null for all others, so that its index costs them nothing.
+    open_in = models.TextField(null=True)
     ttl_ms = models.BigIntegerField(default=0)
     # How long nobody may acquire after this term expires.
     delay_ms = models.BigIntegerField(default=0)
@@ -142,6 +137,44 @@ class LeaseEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.incarnation}-{self.n} {self.kind} term {self.term}"
+
+
+class FollowedSpace(models.Model):
+    """A space whose events are owed to somebody: each is kept as an `OwedEvent` until it was handed over."""
+
+    space = models.TextField(primary_key=True)
+    # Whether renewals, which are no events, are owed too.
+    renewals = models.BooleanField()
+
+    def __str__(self) -> str:
+        return self.space
+
+
+class OwedEvent(models.Model):
+    """What happened in a followed space, until whoever follows took it over.
+
+    Written in the transaction of the change and deleted in that of the hand-over: rows are taken, not
+    read on from a cursor, so that one which commits late is found like any other.
+    """
+
+    RENEWED = "renewed"
+
+    space = models.TextField()
+    name = models.TextField()
+    # Null for a renewal, which has no place in the count.
+    incarnation = models.BigIntegerField(null=True)
+    n = models.BigIntegerField(null=True)
+    kind = models.TextField()
+    at = models.BigIntegerField()
+    term = models.BigIntegerField()
+    holder = models.TextField()
+    group_id = models.TextField(null=True)
+    expires_at = models.BigIntegerField()
+    renewals = models.BigIntegerField()
+    reason = models.TextField()
+
+    def __str__(self) -> str:
+        return f"{self.kind} term {self.term} of {self.space}/{self.name}"
 
 
 class KnownKey(models.Model):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from octostore.leases import groups, reaper
 from octostore.leases.models import Ending
@@ -15,6 +15,8 @@ from tests.leases.model import DAY, Group, Name, Term
 
 # Lengths are thousands of seconds: real time that passes meanwhile changes nothing, and no sum of them is a day.
 lengths = st.sampled_from([1_000, 2_000, 5_000])
+# Groups live longer, so that something happens within them.
+group_lengths = st.sampled_from([4_000, 20_000, 100_000])
 # Two groups at a time; one that is formed anew takes the place of another.
 slots = st.sampled_from([0, 1])
 
@@ -33,9 +35,10 @@ class GroupRules(RuleBasedStateMachine):
         self.keys = 0
         self.every_group: list[Group] = []
         self.forgotten: set[str] = set()
-        self.groups = [self.formed(ttl) for ttl in (1_000, 4_000)]
+        self.groups = [self.formed(ttl) for ttl in (4_000, 50_000)]
 
-    @rule(slot=slots, ttl=lengths)
+    @precondition(lambda self: any(self.now >= group.deadline or group.ended_at is not None for group in self.groups))
+    @rule(slot=slots, ttl=group_lengths)
     def form(self, slot: int, ttl: int) -> None:
         self.groups[slot] = self.formed(ttl)
 
@@ -48,6 +51,7 @@ class GroupRules(RuleBasedStateMachine):
         self.every_group.append(group)
         return group
 
+    @precondition(lambda self: self.is_at_work())
     @rule(slot=slots)
     def keep(self, slot: int) -> None:
         group = self.groups[slot]
@@ -56,6 +60,7 @@ class GroupRules(RuleBasedStateMachine):
             for _, term in self.bound_to(group):
                 term.keep_to(group)
 
+    @precondition(lambda self: self.is_at_work())
     @rule(slot=slots)
     def dissolve(self, slot: int) -> None:
         group = self.groups[slot]
@@ -64,6 +69,7 @@ class GroupRules(RuleBasedStateMachine):
             for known, _ in self.bound_to(group):
                 known.end(Ending.RELEASED, self.now, 0)
 
+    @precondition(lambda self: self.is_at_work())
     @rule(slot=slots)
     def look(self, slot: int) -> None:
         group = self.groups[slot]
@@ -71,6 +77,10 @@ class GroupRules(RuleBasedStateMachine):
             assert isinstance(outcome, Alive)
             left = group.deadline - self.now
             assert left - 100 < outcome.remaining.total_seconds() <= left
+
+    def is_at_work(self) -> bool:
+        """Whether a name's last term is one of the groups'."""
+        return any(known.last and known.last.content.group in self.groups for known in self.model.values())
 
     def is_told_of(self, group: Group, outcome: Alive | GroupOver | GroupUnknown) -> bool:
         """Whether it is told to live, as the model has it."""
@@ -87,6 +97,7 @@ class GroupRules(RuleBasedStateMachine):
         lasts = [(known, known.last) for known in self.model.values() if known.last and known.is_live(self.now)]
         return [(known, last) for known, last in lasts if last.content.bound and last.content.group is group]
 
+    @precondition(lambda self: any(group.ended_at is not None for group in self.every_group))
     @rule(idle=st.sampled_from([0, DAY]))
     def forget_groups(self, idle: int) -> None:
         gone = [group for group in self.every_group if group.ended_at is not None and self.now - group.ended_at >= idle]

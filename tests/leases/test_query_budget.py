@@ -12,7 +12,21 @@ from django.db import connection
 from octostore.leases import engine
 from octostore.leases.errors import NotCurrent
 from octostore.leases.outcomes import Delayed, Granted, Held, Vacant
-from tests.leases.acts import MINUTE, NAME, SPACE, acquire, grant, inspect, release, renew, settle
+from tests.leases.acts import (
+    MINUTE,
+    NAME,
+    SPACE,
+    acquire,
+    bound,
+    dissolve,
+    form,
+    grant,
+    inspect,
+    keep,
+    release,
+    renew,
+    settle,
+)
 from tests.leases.moving_time import expire
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -107,6 +121,34 @@ class TestStatements:
         granted = grant()
         expire()
         self.budget(lambda: renew(granted), 3)
+
+    def test_of_a_counted_name_are_no_more(self) -> None:
+        release(grant(quota=1))
+        self.budget(lambda: grant(quota=1), 2)
+
+    def test_of_a_quota_that_is_used_up_are_three(self) -> None:
+        grant("another", quota=1)
+        release(grant())
+        self.budget(lambda: acquire(quota=1), 3)
+
+    def test_of_a_group_are_one_more_for_whether_it_lives(self) -> None:
+        form()
+        release(grant())
+        self.budget(lambda: grant(group=bound()), 3)
+        self.budget(lambda: grant(group=bound()), 3)
+
+    def test_of_a_bound_renewal_are_three(self) -> None:
+        form()
+        granted = grant(group=bound())
+        self.budget(lambda: renew(granted), 3)
+
+    def test_of_a_keepalive_or_an_end_are_no_more_for_many_leases(self) -> None:
+        form()
+        for number in range(10):
+            grant(str(number), group=bound())
+        lock_and_change = 2 if connection.vendor == "postgresql" else 1
+        self.budget(keep, lock_and_change)
+        self.budget(dissolve, lock_and_change)
 
     def test_of_a_look_are_one(self) -> None:
         grant()

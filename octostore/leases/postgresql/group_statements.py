@@ -10,11 +10,12 @@ from __future__ import annotations
 from octostore.leases.postgresql.statements import (
     CLOCK,
     CLOCK_AFTER_ALL,
-    ENDED,
     LOCK,
     NOW,
     OF_LEASE,
+    OWE_RENEWAL,
     PROVEN,
+    ended,
     take,
 )
 from octostore.leases.rows import GROUP_COLUMNS
@@ -50,14 +51,17 @@ TAKE_COUNTED = _take(counted=True)
 # Move the deadline of a live bound term, for the right capability: never beyond its group's. The group is not
 # judged: a term that is bound to a dead one is over by its own row.
 RENEW_BOUND = f"""WITH {_locked(columns="id, ttl_ms, ended_at, expires_at", key=_ITS_GROUP, also=PROVEN)},
-{CLOCK.format(after="l")}
-UPDATE leases_lease lease SET
-    own_expires_at = t.now + coalesce(%(ttl_ms)s, l.ttl_ms), ttl_ms = coalesce(%(ttl_ms)s, l.ttl_ms),
-    expires_at = least(t.now + coalesce(%(ttl_ms)s, l.ttl_ms), g.expires_at), renewals = renewals + 1
-FROM l, t, g
-WHERE lease.id = l.id AND lease.capability_digest = %(capability_digest)s
-    AND l.ended_at IS NULL AND l.expires_at > t.now
-RETURNING {OF_LEASE}, t.now"""
+{CLOCK.format(after="l")},
+done AS (
+    UPDATE leases_lease lease SET
+        own_expires_at = t.now + coalesce(%(ttl_ms)s, l.ttl_ms), ttl_ms = coalesce(%(ttl_ms)s, l.ttl_ms),
+        expires_at = least(t.now + coalesce(%(ttl_ms)s, l.ttl_ms), g.expires_at), renewals = renewals + 1
+    FROM l, t, g
+    WHERE lease.id = l.id AND lease.capability_digest = %(capability_digest)s
+        AND l.ended_at IS NULL AND l.expires_at > t.now
+    RETURNING {OF_LEASE}, t.now),
+{OWE_RENEWAL}
+SELECT * FROM done"""
 
 # A group acquires what it holds: the deadline only grows, all else stays.
 EXTEND = f"""WITH {_locked(columns="id, bound, own_expires_at, ended_at, expires_at", also=PROVEN)},
@@ -107,10 +111,11 @@ dissolved AS (
     FROM t WHERE {_THE_GROUP} AND ended_at IS NULL AND expires_at > t.now
     RETURNING {_OF_GROUP}, t.now),
 done AS (
-    UPDATE leases_lease lease SET ended_at = dissolved.now, ending = 'released', events = events + 1, available_at = 0
+    UPDATE leases_lease lease SET ended_at = dissolved.now, ending = 'released', open_in = NULL, events = events + 1,
+        available_at = 0
     FROM l, dissolved WHERE lease.id = l.id AND l.expires_at > dissolved.now
     RETURNING {OF_LEASE}, lease.name),
-{ENDED.format(reason="%(reason)s", actor="''", which="true")}
+{ended(reason="%(reason)s", many=True)}
 SELECT dissolved.*, ARRAY(SELECT name FROM done) FROM dissolved"""
 
 _MARK = """done AS (

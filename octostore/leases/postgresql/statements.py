@@ -24,11 +24,28 @@ CLOCK_AFTER_ALL = CLOCK.format(after="(SELECT count(*) FROM l) AS locked")
 EVENT = """INSERT INTO leases_leaseevent
     (lease_id, incarnation, n, kind, at, term, holder, group_id, charged_to, metadata, expires_at, renewals,
         reason, actor)"""
-# A term that ends: the row as the update left it tells kind and instant.
-ENDED = f"""ended AS ({EVENT}
+
+# What a followed space is owed, beside its events.
+_OWE = """INSERT INTO leases_owedevent
+    (space, name, incarnation, n, kind, at, term, holder, group_id, expires_at, renewals, reason)"""
+_OWED = "incarnation, n, kind, at, term, holder, group_id, expires_at, renewals, reason"
+_IS_FOLLOWED = "EXISTS (SELECT 1 FROM leases_followedspace WHERE space = %(space)s {also})"
+_OWE_ONE = f"""{_OWE}
+    SELECT %(space)s, %(name)s, {_OWED} FROM {{events}} WHERE {_IS_FOLLOWED.format(also="")}"""
+# The same where one statement ends the terms of many names.
+_OWE_MANY = f"""{_OWE}
+    SELECT lease.space, lease.name, {", ".join(f"ended.{column}" for column in _OWED.split(", "))}
+    FROM ended JOIN leases_lease lease ON lease.id = ended.lease_id
+    WHERE EXISTS (SELECT 1 FROM leases_followedspace followed WHERE followed.space = lease.space)"""
+
+
+def ended(*, reason: str = "''", actor: str = "''", which: str = "true", many: bool = False) -> str:
+    """The events of terms that end: the rows as the update left them, in `done`, tell kind and instant."""
+    return f"""ended AS ({EVENT}
     SELECT id, incarnation, events, ending, ended_at, term, holder, group_id, charged_to, metadata, expires_at,
-        renewals, {{reason}}, {{actor}}
-    FROM done WHERE {{which}})"""
+        renewals, {reason}, {actor}
+    FROM done WHERE {which} RETURNING *),
+owed AS ({_OWE_MANY if many else _OWE_ONE.format(events="ended")})"""
 
 
 def _locked(*, columns: str, also: str = "") -> str:
@@ -40,8 +57,8 @@ READ = f"SELECT {COLUMNS}, {NOW} FROM leases_lease WHERE space = %(space)s AND n
 
 # A vacant row for a new name. It never grants: its clock was read before its wait.
 FOUND = f"""INSERT INTO leases_lease (space, name, term, holder, charged_to, ttl_ms, delay_ms, began_at, expires_at,
-    renewals, ended_at, ending, available_at, incarnation, events, key_id, bound, own_expires_at, counted)
-VALUES (%(space)s, %(name)s, 0, '', '', 0, 0, 0, 0, 0, {NOW}, '', 0, 0, 0, '', false, 0, false)
+    renewals, ended_at, ending, available_at, incarnation, events, key_id, bound, own_expires_at)
+VALUES (%(space)s, %(name)s, 0, '', '', 0, 0, 0, 0, 0, {NOW}, '', 0, 0, 0, '', false, 0)
 ON CONFLICT (space, name) DO NOTHING"""
 
 # Grant a vacant name: no row when it is held, delayed, absent, when the attempt or the nonce has had its
@@ -56,7 +73,7 @@ granted AS (
         holder = %(holder)s, metadata = %(metadata)s, group_id = %(group_id)s, charged_to = %(charged_to)s,
         ttl_ms = %(ttl_ms)s, delay_ms = %(delay_ms)s, began_at = t.now, expires_at = {{expires_at}},
         bound = %(bound)s, own_expires_at = t.now + %(first_ms)s, acl = coalesce(l.acl, %(acl)s::text),
-        counted = {{counted}}, renewals = 0, ended_at = NULL, ending = '', available_at = 0,
+        open_in = {{open_in}}, renewals = 0, ended_at = NULL, ending = '', available_at = 0,
         nonce = %(nonce)s, key_id = %(key_id)s, capability_digest = %(capability_digest)s,
         attempt_digest = %(attempt_digest)s, content_digest = %(content_digest)s
     FROM l, t{{also}}
@@ -73,11 +90,12 @@ granted AS (
 ended AS ({EVENT}
     SELECT l.id, l.incarnation, l.events + 1, 'expired', l.expires_at, l.term, l.holder, l.group_id, l.charged_to,
         l.metadata, l.expires_at, l.renewals, '', ''
-    FROM l, granted WHERE l.ended_at IS NULL),
+    FROM l, granted WHERE l.ended_at IS NULL RETURNING *),
 acquired AS ({EVENT}
     SELECT id, incarnation, events, 'acquired', began_at, term, holder, group_id, charged_to, metadata, expires_at,
         0, '', ''
-    FROM granted)
+    FROM granted RETURNING *),
+owed AS ({_OWE_ONE.format(events="(TABLE ended UNION ALL TABLE acquired ORDER BY n) AS both_events")})
 SELECT * FROM granted"""
 # With a quota the space's open terms are counted behind a lock of the space, which others who count wait for
 # until this one is committed (`leases_open`, migration 0003): after the row's lock and before the clock. An
@@ -90,59 +108,67 @@ def take(*, lock: str, expires_at: str = "t.now + %(first_ms)s", also: str = "",
     """The statement that grants behind `lock`, which gives `l`; `also` joins what else must be there."""
     clock = f"{_COUNTED},\n{CLOCK.format(after='q')}" if counted else CLOCK.format(after="l")
     locked = f"WITH {lock},\n{clock}"
-    return _TAKE.format(locked=locked, expires_at=expires_at, also=also, counted=str(counted).lower())
+    return _TAKE.format(locked=locked, expires_at=expires_at, also=also, open_in="%(space)s" if counted else "NULL")
 
 
 _WHOLE_ROW = LOCK.format(columns="*", also="")
 TAKE = take(lock=_WHOLE_ROW, counted=False)
 TAKE_COUNTED = take(lock=_WHOLE_ROW, counted=True)
 
+# A renewal is no event; who follows a space may be owed it all the same.
+OWE_RENEWAL = f"""owed AS ({_OWE}
+    SELECT %(space)s, %(name)s, NULL, NULL, 'renewed', done.now, term, holder, group_id, expires_at, renewals, ''
+    FROM done WHERE {_IS_FOLLOWED.format(also="AND renewals")})"""
+
 PROVEN = "AND capability_digest = %(capability_digest)s"
 
 # Move the deadline of a live term that is not bound, for the right capability alone; a wrong one takes no lock.
-RENEW = f"""{_locked(columns="id, ttl_ms, ended_at, expires_at", also=f"{PROVEN} AND NOT bound")}
-UPDATE leases_lease lease SET
-    expires_at = t.now + coalesce(%(ttl_ms)s, l.ttl_ms), ttl_ms = coalesce(%(ttl_ms)s, l.ttl_ms),
-    renewals = renewals + 1
-FROM l, t
-WHERE lease.id = l.id AND lease.capability_digest = %(capability_digest)s
-    AND l.ended_at IS NULL AND l.expires_at > t.now
-RETURNING {OF_LEASE}, t.now"""
+RENEW = f"""{_locked(columns="id, ttl_ms, ended_at, expires_at", also=f"{PROVEN} AND NOT bound")},
+done AS (
+    UPDATE leases_lease lease SET
+        expires_at = t.now + coalesce(%(ttl_ms)s, l.ttl_ms), ttl_ms = coalesce(%(ttl_ms)s, l.ttl_ms),
+        renewals = renewals + 1
+    FROM l, t
+    WHERE lease.id = l.id AND lease.capability_digest = %(capability_digest)s
+        AND l.ended_at IS NULL AND l.expires_at > t.now
+    RETURNING {OF_LEASE}, t.now),
+{OWE_RENEWAL}
+SELECT * FROM done"""
 
 # End a live term by its capability; a delay is asked for, or there is none.
 RELEASE = f"""{_locked(columns="id, ended_at, expires_at", also="AND capability_digest = %(capability_digest)s")},
 done AS (
-    UPDATE leases_lease lease SET ended_at = t.now, ending = 'released', events = events + 1,
+    UPDATE leases_lease lease SET ended_at = t.now, ending = 'released', open_in = NULL, events = events + 1,
         available_at = CASE WHEN %(delayed)s THEN t.now + delay_ms ELSE 0 END
     FROM l, t
     WHERE lease.id = l.id AND lease.capability_digest = %(capability_digest)s
         AND l.ended_at IS NULL AND l.expires_at > t.now
     RETURNING {OF_LEASE}, t.now),
-{ENDED.format(reason="''", actor="''", which="true")}
+{ended()}
 SELECT * FROM done"""
 
 # End exactly one live term by its number, on an operator's word.
 REVOKE = f"""{_locked(columns="id, ended_at, expires_at", also="AND term = %(term)s")},
 done AS (
-    UPDATE leases_lease lease SET ended_at = t.now, ending = 'revoked', events = events + 1,
+    UPDATE leases_lease lease SET ended_at = t.now, ending = 'revoked', open_in = NULL, events = events + 1,
         available_at = t.now + %(delay_ms)s
     FROM l, t
     WHERE lease.id = l.id AND lease.term = %(term)s AND l.ended_at IS NULL AND l.expires_at > t.now
     RETURNING {OF_LEASE}, t.now),
-{ENDED.format(reason="%(reason)s", actor="%(actor)s", which="true")}
+{ended(reason="%(reason)s", actor="%(actor)s")}
 SELECT * FROM done"""
 
-_MARK = f"""done AS (
-    UPDATE leases_lease lease SET ended_at = lease.expires_at, ending = 'expired', events = events + 1,
+_MARK = """done AS (
+    UPDATE leases_lease lease SET ended_at = lease.expires_at, ending = 'expired', open_in = NULL, events = events + 1,
         available_at = lease.expires_at + delay_ms
     FROM l, t
     WHERE lease.id = l.id AND l.ended_at IS NULL AND l.expires_at <= t.now
-    RETURNING {OF_LEASE}, t.now),
-{ENDED.format(reason="''", actor="''", which="true")}"""
+    RETURNING {of_lease}, t.now),
+{ended}"""
 
 # Mark the end of one name's overdue term, at its deadline.
 SETTLE = f"""{_locked(columns="id, ended_at, expires_at")},
-{_MARK}
+{_MARK.format(of_lease=OF_LEASE, ended=ended())}
 SELECT * FROM done"""
 
 # The same for a batch, rows locked in key order and none waited for. The sequential scan asks the
@@ -153,7 +179,7 @@ l AS MATERIALIZED (
     WHERE ended_at IS NULL AND expires_at <= (SELECT now FROM seen) {{also}}
     ORDER BY id {{limit}} FOR UPDATE SKIP LOCKED),
 {CLOCK_AFTER_ALL},
-{_MARK}
+{_MARK.format(of_lease=OF_LEASE, ended=ended(many=True))}
 SELECT {{told}} FROM done"""
 SWEEP = _SWEEP.format(also="", limit="LIMIT %(batch)s", told="count(*)")
 
@@ -192,11 +218,11 @@ done AS (
     UPDATE leases_lease lease SET
         incarnation = greatest(l.incarnation + 1, l.term + 1, t.now - {EPOCH}),
         events = CASE WHEN l.ended_at IS NULL THEN 1 ELSE 0 END,
-        ended_at = coalesce(l.ended_at, t.now),
+        ended_at = coalesce(l.ended_at, t.now), open_in = NULL,
         ending = CASE WHEN l.ended_at IS NULL THEN 'revoked' ELSE ending END
     FROM l, t WHERE lease.id = l.id
     RETURNING {OF_LEASE}, t.now),
-{ENDED.format(reason="%(reason)s", actor="%(actor)s", which="events = 1")}
+{ended(reason="%(reason)s", actor="%(actor)s", which="events = 1", many=True)}
 SELECT count(*) FROM done WHERE events = 1"""
 
 # How far each of many names has come; the deadline only while the term lives.

@@ -24,8 +24,8 @@ FROM leases_lease lease JOIN leases_clock clock ON clock.id = 1 WHERE {_NAMED}""
 
 # A vacant row for a new name; it never grants.
 FOUND = """INSERT INTO leases_lease (space, name, term, holder, charged_to, ttl_ms, delay_ms, began_at, expires_at,
-    renewals, ended_at, ending, available_at, incarnation, events, key_id, bound, own_expires_at, counted)
-VALUES (%(space)s, %(name)s, 0, '', '', 0, 0, 0, 0, 0, %(now)s, '', 0, 0, 0, '', 0, 0, 0)
+    renewals, ended_at, ending, available_at, incarnation, events, key_id, bound, own_expires_at)
+VALUES (%(space)s, %(name)s, 0, '', '', 0, 0, 0, 0, 0, %(now)s, '', 0, 0, 0, '', 0, 0)
 ON CONFLICT (space, name) DO NOTHING"""
 
 # What an update returned, as an event: an end by its kind and instant, a grant by its beginning.
@@ -37,14 +37,28 @@ SELECT id, incarnation, events, CASE WHEN ended_at IS NULL THEN 'acquired' ELSE 
     %(reason)s, %(actor)s
 FROM leases_lease WHERE id = %(id)s"""
 
+# What a followed space is owed of it, beside the event; and of a renewal, which is no event.
+OWE = """INSERT INTO leases_owedevent
+    (space, name, incarnation, n, kind, at, term, holder, group_id, expires_at, renewals, reason)
+SELECT space, name, incarnation, events, CASE WHEN ended_at IS NULL THEN 'acquired' ELSE ending END,
+    coalesce(ended_at, began_at), term, holder, group_id, expires_at, renewals, %(reason)s
+FROM leases_lease lease
+WHERE id = %(id)s AND EXISTS (SELECT 1 FROM leases_followedspace followed WHERE followed.space = lease.space)"""
+OWE_RENEWAL = """INSERT INTO leases_owedevent
+    (space, name, kind, at, term, holder, group_id, expires_at, renewals, reason)
+SELECT space, name, 'renewed', %(now)s, term, holder, group_id, expires_at, renewals, ''
+FROM leases_lease lease
+WHERE id = %(id)s
+    AND EXISTS (SELECT 1 FROM leases_followedspace followed WHERE followed.space = lease.space AND followed.renewals)"""
+
 # Mark the end of one name's overdue term, at its deadline.
-SETTLE = f"""UPDATE leases_lease SET ended_at = expires_at, ending = 'expired', events = events + 1,
+SETTLE = f"""UPDATE leases_lease SET ended_at = expires_at, ending = 'expired', open_in = NULL, events = events + 1,
     available_at = expires_at + delay_ms
 WHERE {_NAMED} AND ended_at IS NULL AND expires_at <= %(now)s RETURNING {COLUMNS}"""
 
 # How many counted terms of a space are live.
-COUNT_OPEN = """SELECT count(*) FROM leases_lease counted
-WHERE counted.open_in = %(space)s AND counted.expires_at > %(now)s"""
+COUNT_OPEN = """SELECT count(*) FROM leases_lease other
+WHERE other.open_in = %(space)s AND other.expires_at > %(now)s"""
 
 # Grant a name whose end is marked: no row when it is held, delayed, absent, or when the attempt or the
 # nonce has had its term, the group has ended, the acl refuses or the quota is used up. A clock behind a
@@ -55,7 +69,8 @@ TAKE = f"""UPDATE leases_lease SET
     ttl_ms = %(ttl_ms)s, delay_ms = %(delay_ms)s, began_at = %(now)s,
     expires_at = CASE WHEN %(bound)s THEN min(%(now)s + %(first_ms)s, {_GROUP_UNTIL}) ELSE %(now)s + %(first_ms)s END,
     bound = %(bound)s, own_expires_at = %(now)s + %(first_ms)s, acl = coalesce(acl, %(acl)s),
-    counted = %(quota)s IS NOT NULL, renewals = 0, ended_at = NULL, ending = '', available_at = 0,
+    open_in = CASE WHEN %(quota)s IS NOT NULL THEN space END,
+    renewals = 0, ended_at = NULL, ending = '', available_at = 0,
     nonce = %(nonce)s, key_id = %(key_id)s, capability_digest = %(capability_digest)s,
     attempt_digest = %(attempt_digest)s, content_digest = %(content_digest)s
 WHERE {_NAMED} AND ended_at IS NOT NULL AND available_at <= max(%(now)s, ended_at)
@@ -88,17 +103,17 @@ EXTEND = f"""UPDATE leases_lease SET own_expires_at = max(own_expires_at, {_GROW
 WHERE {_PROVEN} AND group_id = %(group_id)s AND {_GROUP_UNTIL} > %(now)s RETURNING {COLUMNS}"""
 
 # End a live term by its capability; a delay is asked for, or there is none.
-RELEASE = f"""UPDATE leases_lease SET ended_at = %(now)s, ending = 'released', events = events + 1,
+RELEASE = f"""UPDATE leases_lease SET ended_at = %(now)s, ending = 'released', open_in = NULL, events = events + 1,
     available_at = CASE WHEN %(delayed)s THEN %(now)s + delay_ms ELSE 0 END
 WHERE {_NAMED} AND capability_digest = %(capability_digest)s AND {_LIVE} RETURNING {COLUMNS}"""
 
 # End exactly one live term by its number, on an operator's word.
-REVOKE = f"""UPDATE leases_lease SET ended_at = %(now)s, ending = 'revoked', events = events + 1,
+REVOKE = f"""UPDATE leases_lease SET ended_at = %(now)s, ending = 'revoked', open_in = NULL, events = events + 1,
     available_at = %(now)s + %(delay_ms)s
 WHERE {_NAMED} AND term = %(term)s AND {_LIVE} RETURNING {COLUMNS}"""
 
 # The overdue terms of one batch.
-SWEEP = """UPDATE leases_lease SET ended_at = expires_at, ending = 'expired', events = events + 1,
+SWEEP = """UPDATE leases_lease SET ended_at = expires_at, ending = 'expired', open_in = NULL, events = events + 1,
     available_at = expires_at + delay_ms
 WHERE id IN (SELECT id FROM leases_lease WHERE ended_at IS NULL AND expires_at <= %(now)s ORDER BY id LIMIT %(batch)s)
 RETURNING id"""
@@ -123,7 +138,7 @@ TRIM = """DELETE FROM leases_leaseevent WHERE id IN (
 RESTORE = f"""UPDATE leases_lease SET
     incarnation = max(incarnation + 1, term + 1, %(now)s - {EPOCH}),
     events = CASE WHEN ended_at IS NULL THEN 1 ELSE 0 END,
-    ended_at = coalesce(ended_at, %(now)s),
+    ended_at = coalesce(ended_at, %(now)s), open_in = NULL,
     ending = CASE WHEN ended_at IS NULL THEN 'revoked' ELSE ending END
 WHERE term > 0 RETURNING id, events"""
 
@@ -160,7 +175,8 @@ EXTEND_BOUND = f"UPDATE leases_lease SET expires_at = min(own_expires_at, %(unti
 # End a live group by its word, and then the live leases bound to it.
 DISSOLVE = f"""UPDATE leases_leasegroup SET ended_at = %(now)s, ending = 'released' WHERE {_THE_GROUP} AND {_LIVE}
 RETURNING {GROUP_COLUMNS}"""
-END_BOUND = f"""UPDATE leases_lease SET ended_at = %(now)s, ending = 'released', events = events + 1, available_at = 0
+END_BOUND = f"""UPDATE leases_lease SET ended_at = %(now)s, ending = 'released', open_in = NULL, events = events + 1,
+    available_at = 0
 WHERE {_BOUND} RETURNING id, name"""
 
 # Mark the end of an overdue group, at its deadline; the leases bound to it end by themselves.

@@ -50,7 +50,10 @@ def take(grant: Grant) -> Row | None:
 def renew(space: str, name: str, capability_digest: bytes, ttl_ms: int | None, *, bound: bool = False) -> Row | None:
     parameters = {"space": space, "name": name, "capability_digest": capability_digest, "ttl_ms": ttl_ms}
     with _writing() as (cursor, now):
-        return _update(cursor, now, statements.RENEW_BOUND if bound else statements.RENEW, parameters)
+        row = _update(cursor, now, statements.RENEW_BOUND if bound else statements.RENEW, parameters)
+        if row:
+            cursor.execute(statements.OWE_RENEWAL, {"id": row.id, "now": now})
+        return row
 
 
 def extend(space: str, name: str, group_id: str, capability_digest: bytes, ttl_ms: int) -> Row | None:
@@ -220,6 +223,7 @@ def _change(
 
 def _record(cursor: CursorWrapper, lease: int, reason: str = "", actor: str = "") -> None:
     cursor.execute(statements.RECORD, {"id": lease, "reason": reason, "actor": actor})
+    cursor.execute(statements.OWE, {"id": lease, "reason": reason})
 
 
 def _every(cursor: CursorWrapper, statement: str, **parameters: Any) -> list[tuple[Any, ...]]:
