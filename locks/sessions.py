@@ -5,11 +5,11 @@ from __future__ import annotations
 import uuid
 from datetime import timedelta
 
-from octostore.leases import groups, walking
+from octostore.leases import groups, pseudonyms, walking
 from octostore.leases.outcomes import Alive, GroupOver, GroupUnknown
 from octostore.lib.errors import NotFound, RateLimited, SessionExpired
-from octostore.teams import limits
-from octostore.teams.principals import Principal
+from octostore.teams import audit, limits
+from octostore.teams.principals import Acting, Principal
 
 RETRY_AFTER_MS = 5_000
 
@@ -29,6 +29,24 @@ def keep(*, principal: Principal, session_id: str) -> Alive:
 def end(*, principal: Principal, session_id: str) -> None:
     """End the session, and with it its ephemeral locks. Raises NotFound, SessionExpired."""
     _living(groups.dissolve(principal.lock_space, session_id, reason="session_deleted"))
+
+
+def terminate(*, principal: Acting, session_id: str, reason: str, request_id: str) -> None:
+    """`end`, on the word of the team's admin; the audit says whose. It names the session by its pseudonym."""
+    _living(groups.dissolve(principal.lock_space, session_id, reason="session_deleted"))
+    audit.record(
+        team_id=principal.team_id,
+        actor=principal.actor,
+        action="session_terminated",
+        object=f"session:{pseudonym(session_id)}",
+        reason=reason,
+        request_id=request_id,
+    )
+
+
+def pseudonym(session_id: str) -> str:
+    """What stands for the session where others see it: the `holder_id` of all it holds."""
+    return pseudonyms.holder_id("", "", term=0, group_id=session_id)
 
 
 def status(*, principal: Principal, session_id: str) -> tuple[Alive | GroupOver, int]:
