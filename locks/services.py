@@ -160,7 +160,7 @@ def revoke(*, principal: Acting, name: str, term: int, reason: str, delay: timed
     )
 
 
-def status(*, principal: Principal, name: str) -> Described:
+def status(*, principal: Acting, name: str) -> Described:
     """Who holds the lock at this instant, and who may acquire it; one never held is free."""
     return engine.describe(principal.lock_space, name)
 
@@ -173,7 +173,7 @@ def walk(*, principal: Principal, prefix: str, after: str, limit: int) -> tuple[
     return walking.live(principal.lock_space, prefix=shared, after=after, limit=limit)
 
 
-def terms(*, principal: Principal, name: str, limit: int) -> list[Past]:
+def terms(*, principal: Acting, name: str, limit: int) -> list[Past]:
     """The lock's last terms, newest first."""
     return history.terms(principal.lock_space, name, limit=limit)
 
