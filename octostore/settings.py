@@ -187,6 +187,7 @@ PAGES_MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
 ]
 # They look for these in MIDDLEWARE.
@@ -204,6 +205,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "octostore.pages.invitations.sign_up",
+                "octostore.pages.display.display",
             ]
         },
     }

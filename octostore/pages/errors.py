@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 from octostore.api import errors as api
 from octostore.api.request_id import request_id_of, route_of
 from octostore.lib.errors import DomainError, Forbidden, NotFound
+from octostore.pages.display import display
 from octostore.pages.middleware import is_page
 
 log = structlog.get_logger("octostore.errors")
@@ -41,7 +42,12 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def page(request: HttpRequest, error: DomainError) -> HttpResponse:
     """`error` in words, without a query: it may be the database that is down."""
-    context: dict[str, Any] = {"error": error, "request_id": request_id_of(request)}
+    context: dict[str, Any] = {
+        "error": error,
+        "request_id": request_id_of(request),
+        "request": request,
+        **display(request),
+    }
     return HttpResponse(render_to_string("pages/error.html", context), status=error.answer_status)
 
 

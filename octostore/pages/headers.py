@@ -8,6 +8,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
+from octostore.live.tickets import TicketResponse
+
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 HEADERS = {
@@ -19,14 +21,17 @@ HEADERS = {
     # With no-referrer browsers would send `Origin: null`, which no CSRF check can believe.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Cache-Control": "private, no-store",
 }
 STRICT_TRANSPORT = "max-age=31536000; includeSubDomains"
 
 
 class PageHeadersMiddleware:
-    """Adds `HEADERS` to pages; an answer that has one of them keeps its own, but for the cache's."""
+    """Adds `HEADERS` to pages; an answer that has one of them keeps its own.
+
+    What caches may do is said by `octostore.pages.fragments.cached` alone, and by a stream itself.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -35,7 +40,8 @@ class PageHeadersMiddleware:
         response = self.get_response(request)
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
-        response["Cache-Control"] = HEADERS["Cache-Control"]
+        if not isinstance(response, TicketResponse):
+            response["Cache-Control"] = getattr(response, "cache_policy", HEADERS["Cache-Control"])
         patch_vary_headers(response, ["Cookie"])
         return response
 

@@ -14,7 +14,10 @@ from django.utils.module_loading import import_string
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 # Where pages live; everything else is the API's.
-PREFIXES = ("/accounts/", "/staff/")
+PREFIXES = ("/accounts/", "/staff/", "/r/", "/t/", "/ops/", "/start/")
+SINGLE = frozenset({"/display", "/keyboard", "/live", "/start", "/try"})
+# Where both do: who asks for HTML gets the page.
+SHARED = frozenset({"/", "/status"})
 
 
 class PagesMiddleware:
@@ -52,7 +55,15 @@ class PagesMiddleware:
 
 
 def is_page(request: HttpRequest) -> bool:
-    return request.path_info.startswith(PREFIXES)
+    path = request.path_info
+    return path.startswith(PREFIXES) or path in SINGLE or (path in SHARED and asks_for_html(request))
+
+
+def asks_for_html(request: HttpRequest) -> bool:
+    """Whether a browser is reading: HTML is wanted more than JSON. curl, which takes anything, gets JSON."""
+    return request.method in {"GET", "HEAD"} and request.get_preferred_type(["application/json", "text/html"]) == (
+        "text/html"
+    )
 
 
 def _nothing(*_: Any) -> None:

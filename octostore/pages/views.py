@@ -26,6 +26,12 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "pages/home.html", {"memberships": memberships})
 
 
+@require_safe
+def shortcuts(request: HttpRequest) -> HttpResponse:
+    """The keys that every page listens to."""
+    return render(request, "pages/shortcuts.html")
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, text: str) -> HttpResponse:
     """An invitation to a team: sign in or up, then join it."""

@@ -28,8 +28,9 @@ class Browser(Client):
         return self.fill(self.get(path), path, follow=follow, **fields)
 
     def fill(self, page: Any, path: str, follow: bool = False, **fields: Any) -> Any:
-        """Send the form on `page`, which has been got."""
-        return self.post(path, dict(_HIDDEN.findall(text_of(page))) | fields, follow=follow)
+        """Send the form on `page`, which has been got; not those at its foot."""
+        form = text_of(page).partition("<footer")[0]
+        return self.post(path, dict(_HIDDEN.findall(form)) | fields, follow=follow)
 
     def sign_in(self, user: User, password: str = PASSWORD) -> Any:
         return self.submit("/accounts/login/", login=user.email, password=password)
