@@ -10,7 +10,7 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 from redis.connection import parse_url
 
-from octostore import __version__, env, logs, mail
+from octostore import __version__, backing, env, logs, mail
 from octostore.keyfile import load_server_keys
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -309,5 +309,9 @@ except ValueError:
 if REDIS_URL.startswith("rediss://"):
     # Celery, unlike redis-py, would accept any certificate.
     CELERY_BROKER_USE_SSL = {"ssl_cert_reqs": ssl.CERT_REQUIRED}
+
+# --- webhooks ----------------------------------------------------------------------------------
+WEBHOOK_ALLOW_PRIVATE = env.flag("OCTOSTORE_WEBHOOK_ALLOW_PRIVATE", False)
+OWN_SERVICES = backing.services(DATABASES["default"], REDIS_URL)
 
 TESTING = "pytest" in sys.modules
