@@ -19,7 +19,7 @@ from octostore.lib.errors import (
     LeaseNotCurrent,
     RateLimited,
 )
-from octostore.live import seats
+from octostore.live import seats, sse
 
 TAG = "Elections"
 ROOM = "muo7wYTUV0HVge5Z3UMRlqAcjiYSMXzE"
@@ -176,8 +176,8 @@ watch = document(
     parameters=[ELECTION_ID, LAST_EVENT_ID],
     answers={
         200: Answer(
-            description="The stream; the schema is that of each frame's data",
-            shape=StateFrame,
+            description="The stream; the schema is that of each frame's data, which `event: bye` has of its own",
+            shape=(StateFrame, sse.ByeFrame),
             media_type="text/event-stream",
             examples={
                 "Led": StateFrame(
@@ -186,7 +186,8 @@ watch = document(
                     leader=LEADER,
                     retry_after_ms=33_978,
                     observed_at="2026-11-30T19:50:28.719Z",
-                )
+                ),
+                "Bye": sse.ByeFrame(reason="max_age"),
             },
         )
     },
@@ -239,9 +240,10 @@ terms = document(
         parameter(
             "query",
             "limit",
-            f"At most so many terms; {TERMS_DEFAULT} when omitted.",
+            "At most so many terms.",
             example=10,
             type="integer",
+            default=TERMS_DEFAULT,
             minimum=1,
             maximum=TERMS_MAX,
         ),

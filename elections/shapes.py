@@ -12,13 +12,15 @@ from django.conf import settings
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from elections.rules import TERM_MAX
+from octostore.api.schema import DEFAULT
 from octostore.lib import ids
 
 End = Literal["resigned", "expired", "removed"]
 
 
-def _documented(description: str, **schema: Any) -> Meta:
-    return Meta(extra_json_schema={"description": description, **schema})
+def _documented(description: str, *, default: int | bool | None = None, **schema: Any) -> Meta:
+    omitted = {} if default is None else {DEFAULT: default}
+    return Meta(extra_json_schema={"description": description, **omitted, **schema})
 
 
 CandidateId = Annotated[
@@ -30,13 +32,14 @@ LeaderToken = Annotated[
 Metadata = _documented(
     "Shown to everybody who asks who leads", pattern=r"^[^\u0000]*$", maxLength=settings.METADATA_MAX_CHARACTERS
 )
-Ttl = _documented(
-    "How long the lease lasts unless renewed",
-    minimum=settings.ELECTION_TTL_MIN_SECONDS,
-    maximum=settings.ELECTION_TTL_MAX_SECONDS,
-)
+_BOUNDS = {"minimum": settings.ELECTION_TTL_MIN_SECONDS, "maximum": settings.ELECTION_TTL_MAX_SECONDS}
+Ttl = _documented("How long the lease lasts unless renewed", default=settings.ELECTION_TTL_DEFAULT_SECONDS, **_BOUNDS)
+RenewedTtl = _documented("How long the lease lasts from now; omitted: the term's own TTL", **_BOUNDS)
 Wait = _documented(
-    "How long to wait for the room instead of being a follower at once", minimum=0, maximum=settings.WAIT_MAX_SECONDS
+    "How long to wait for the room instead of being a follower at once",
+    default=0,
+    minimum=0,
+    maximum=settings.WAIT_MAX_SECONDS,
 )
 Term = Annotated[int, _documented("Only rises for a room, with gaps", minimum=1, maximum=TERM_MAX)]
 Instant = Annotated[str, _documented("RFC 3339 in UTC, with milliseconds", format="date-time")]
@@ -54,7 +57,7 @@ class RenewInput(Struct, kw_only=True):
     """Without `ttl_seconds` the term's own TTL; a shorter one shortens."""
 
     leader_token: LeaderToken
-    ttl_seconds: Annotated[int | None, Ttl] = None
+    ttl_seconds: Annotated[int | None, RenewedTtl] = None
 
 
 class ResignInput(Struct, kw_only=True):

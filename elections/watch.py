@@ -22,12 +22,12 @@ from octostore.live.tickets import WatchTicket
 class StateFrame(Struct, kw_only=True):
     """What a frame says: who leads, or null when nobody does."""
 
-    schema_version: int = 1
+    schema_version: Literal[1] = 1
     election_id: str
     status: Literal["leader", "vacant"]
     leader: shapes.Leader | None
-    retry_after_ms: int
-    observed_at: str
+    retry_after_ms: shapes.RetryAfter
+    observed_at: shapes.Instant
 
 
 def open_stream(election_id: str, *, client: str, last_event_id: str | None) -> WatchTicket:

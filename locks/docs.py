@@ -32,6 +32,7 @@ from locks.documented import (
 from locks.rules import HISTORY_MAX
 from octostore.api.schema import BODY_ERRORS, Answer, parameter
 from octostore.lib.errors import Conflict, InvalidInput, LeaseNotCurrent, LockLimitExceeded, NotFound, SessionExpired
+from octostore.live import sse
 
 walk = of_a_key(
     operation_id="list_locks",
@@ -202,8 +203,8 @@ watch = of_a_key(
     parameters=[NAME, LAST_EVENT_ID],
     answers={
         200: Answer(
-            description="The stream; the schema is that of each frame's data",
-            shape=shapes.LockFrame,
+            description="The stream; the schema is that of each frame's data, which `event: bye` has of its own",
+            shape=(shapes.LockFrame, sse.ByeFrame),
             media_type="text/event-stream",
             examples={
                 "Acquired": shapes.LockFrame(
@@ -220,6 +221,7 @@ watch = of_a_key(
                     reason="revoked",
                     observed_at="2026-12-01T22:09:48.317Z",
                 ),
+                "Bye": sse.ByeFrame(reason="max_age"),
             },
         )
     },
@@ -235,9 +237,10 @@ history = of_a_key(
         parameter(
             "query",
             "limit",
-            "At most so many terms; all that are kept when omitted.",
+            "At most so many terms.",
             example=10,
             type="integer",
+            default=HISTORY_MAX,
             minimum=1,
             maximum=HISTORY_MAX,
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from django.conf import settings
 from msgspec import UNSET, UnsetType
 
 from locks import shapes
@@ -59,18 +60,19 @@ CURSOR = parameter("query", "cursor", "The `next_cursor` of the page before.")
 LIMIT = parameter(
     "query",
     "limit",
-    f"At most so many; {PAGE_DEFAULT} when omitted.",
+    "At most so many.",
     example=PAGE_DEFAULT,
     type="integer",
+    default=PAGE_DEFAULT,
     minimum=1,
     maximum=PAGE_MAX,
 )
 REPLAYED = {"Idempotent-Replayed": ("Present when this answer repeats an earlier one to the same key.", "true")}
 
 BAD_NAME = InvalidLockName(RULE)
-BAD_TTL = InvalidTTL("ttl_seconds must be from 1 to 3600")
+BAD_TTL = InvalidTTL(f"ttl_seconds must be from {settings.LOCK_TTL_MIN_SECONDS} to {settings.LOCK_TTL_MAX_SECONDS}")
 STALE = LeaseNotCurrent(ended="expired")
-OVER_STREAMS = RateLimited("No more than 100 can be open at once", retry_after_ms=5000)
+OVER_STREAMS = RateLimited(f"No more than {settings.TEAM_STREAMS_MAX} can be open at once", retry_after_ms=5000)
 DELAYED = LockDelayed(retry_after_ms=8_417)
 DELAYED.extra = {"status": "delayed", "available_at": AVAILABLE_AT, "lock_delay_seconds": 10}
 

@@ -12,13 +12,15 @@ from django.conf import settings
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from locks.rules import ACL_ENTRY_PATTERN, ACL_MAX_ENTRIES, REASON_MAX_CHARACTERS, TERM_MAX
+from octostore.api.schema import DEFAULT
 from octostore.lib import ids
 
 End = Literal["released", "expired", "removed"]
 
 
-def _documented(description: str, **schema: Any) -> Meta:
-    return Meta(extra_json_schema={"description": description, **schema})
+def _documented(description: str, *, default: int | bool | None = None, **schema: Any) -> Meta:
+    omitted = {} if default is None else {DEFAULT: default}
+    return Meta(extra_json_schema={"description": description, **omitted, **schema})
 
 
 LeaseId = Annotated[str, _documented("The secret that proves the hold", format="uuid")]
@@ -28,12 +30,10 @@ Holder = _documented("A label of who holds; it proves nothing", pattern=f"^{ids.
 FencingToken = _documented("The number of the term; only rises for a name, with gaps", minimum=1, maximum=TERM_MAX)
 Metadata = _documented("Shown to the whole team", pattern=r"^[^\u0000]*$", maxLength=settings.METADATA_MAX_CHARACTERS)
 Instant = Annotated[str, _documented("RFC 3339 in UTC, with milliseconds", format="date-time")]
-Ttl = _documented(
-    "How long the lease lasts unless renewed",
-    minimum=settings.LOCK_TTL_MIN_SECONDS,
-    maximum=settings.LOCK_TTL_MAX_SECONDS,
-)
-Delay = _documented("How long nobody may acquire then", minimum=0, maximum=settings.LOCK_DELAY_MAX_SECONDS)
+_BOUNDS = {"minimum": settings.LOCK_TTL_MIN_SECONDS, "maximum": settings.LOCK_TTL_MAX_SECONDS}
+Ttl = _documented("How long the lease lasts unless renewed", default=settings.LOCK_TTL_DEFAULT_SECONDS, **_BOUNDS)
+RenewedTtl = _documented("How long the lease lasts from now; omitted: the term's own TTL", **_BOUNDS)
+Delay = _documented("How long nobody may acquire then", default=0, minimum=0, maximum=settings.LOCK_DELAY_MAX_SECONDS)
 Reason = _documented("Why it was ended", minLength=1, maxLength=REASON_MAX_CHARACTERS)
 RenewAfter = Annotated[int, _documented("Half of what is left", minimum=0)]
 SafeFor = Annotated[
@@ -57,13 +57,16 @@ class AcquireInput(Struct, kw_only=True):
     metadata: Annotated[str | None, Metadata] = None
     holder: Annotated[str | None, Holder] = None
     session_id: SessionId | None = None
-    ephemeral: Annotated[bool | None, _documented("Whether it ends with the session, at the latest")] = None
+    ephemeral: Annotated[bool | None, _documented("Whether it ends with the session, at the latest", default=False)] = (
+        None
+    )
     lock_delay_seconds: Annotated[int | None, Delay] = None
     acl: Acl | None = None
     wait_seconds: Annotated[
         int | None,
         _documented(
             "How long to wait for the lock instead of being told who holds it",
+            default=0,
             minimum=0,
             maximum=settings.WAIT_MAX_SECONDS,
         ),
@@ -74,12 +77,12 @@ class RenewLockInput(Struct, kw_only=True):
     """Without `ttl_seconds` the term's own TTL; a shorter one shortens."""
 
     lease_id: LeaseId
-    ttl_seconds: Annotated[int | None, Ttl] = None
+    ttl_seconds: Annotated[int | None, RenewedTtl] = None
 
 
 class ReleaseInput(Struct, kw_only=True):
     lease_id: LeaseId
-    delay: Annotated[bool | None, _documented("Whether the delay it was acquired with runs now")] = None
+    delay: Annotated[bool | None, _documented("Whether the delay it was acquired with runs now", default=False)] = None
 
 
 class RevokeInput(Struct, kw_only=True):
@@ -97,7 +100,8 @@ class SessionInput(Struct, kw_only=True):
         int | None,
         _documented(
             "How long the session lives unless kept alive; clamped to"
-            f" {settings.SESSION_TTL_MIN_SECONDS}-{settings.SESSION_TTL_MAX_SECONDS}"
+            f" {settings.SESSION_TTL_MIN_SECONDS}-{settings.SESSION_TTL_MAX_SECONDS}",
+            default=settings.SESSION_TTL_DEFAULT_SECONDS,
         ),
     ] = None
 

@@ -14,7 +14,7 @@ STATUSES = {
     "authentication_required": {401},
     "authentication_failed": {401},
     "forbidden": {403},
-    "invalid_input": {400, 405, 408, 413, 415, 422},
+    "invalid_input": {400, 405, 408, 413, 415, 422, 431},
     "invalid_ttl": {400},
     "invalid_lock_name": {400},
     "not_found": {404},

@@ -45,6 +45,8 @@ View = TypeVar("View", bound=Callable[..., Any])
 Schema = dict[str, Any]
 
 EXAMPLE_REQUEST_ID = "req_5f0c1f0e8a3b4c6d9e2f7a1b3c5d7e9f"
+# In the JSON schema of a field that may be omitted: what it then counts as.
+DEFAULT = "x-default"
 METRICS_SECURITY: list[Schema] = [{"metricsBearer": []}, {}]
 KEY_SECURITY: list[Schema] = [{"apiKey": []}]
 
@@ -60,10 +62,11 @@ KEY_ERRORS: list[DomainError] = [
     AuthenticationRequired("Send Authorization: Bearer with an API key"),
     AuthenticationFailed(),
     Forbidden("This key lacks the scope locks"),
-    RateLimited("The budget is 60 a minute for each client", retry_after_ms=1000),
+    RateLimited(f"The budget is {settings.WRONG_KEYS_PER_MINUTE} a minute for each client", retry_after_ms=1000),
 ]
 _ANY_OPERATION: list[DomainError] = [
     InvalidInput("this address answers GET, HEAD, OPTIONS", status=405),
+    InvalidInput("not a sound HTTP/1.1 request: request header fields too large", status=431),
     InternalError(),
     Unavailable(),
 ]
@@ -78,7 +81,10 @@ _HEADERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One answer that is not an error; `shape` is a Struct, a union of Structs, a JSON schema, or None for no body."""
+    """One answer that is not an error.
+
+    `shape` is a Struct, a union of Structs, a tuple of such alternatives, a JSON schema, or None for no body.
+    """
 
     description: str
     shape: Any = None
@@ -118,9 +124,10 @@ def document(
 ) -> Callable[[View], View]:
     """Decorate a view's method with what the OpenAPI document says of it.
 
-    Every address can also answer 405, 500 and 503, so `errors` need not name them.
+    Every address can also answer 405, 431, 500 and 503, so `errors` need not name them.
     """
     components: Schema = {}
+    asked: Schema = {}
     operation: Schema = {
         "operationId": operation_id,
         "summary": summary,
@@ -131,12 +138,17 @@ def document(
         "responses": {str(status): _answer(answer, components) for status, answer in answers.items()},
         "x-components": components,
     }
+    for schema in components.values():
+        _require_what_is_always_there(schema)
     if body is not None:
         operation["requestBody"] = {
             "description": "A JSON object; unknown fields are ignored, null counts as omitted.",
             "required": any(one.required for one in msgspec.structs.fields(body)),
-            "content": _content(body, body_examples or {}, "application/json", components),
+            "content": _content(body, body_examples or {}, "application/json", asked),
         }
+        for schema in asked.values():
+            _tell_defaults(schema)
+        components |= asked
     by_status: dict[int, list[DomainError]] = defaultdict(list)
     for error in [*errors, *_ANY_OPERATION]:
         by_status[error.answer_status].append(error)
@@ -219,7 +231,9 @@ def _content(shape: Any, examples: Mapping[str, Any], media_type: str, component
     if isinstance(shape, dict):
         schema = shape
     else:
-        (schema,), found = msgspec.json.schema_components([shape], ref_template="#/components/schemas/{name}")
+        shapes = shape if isinstance(shape, tuple) else (shape,)
+        schemas, found = msgspec.json.schema_components(shapes, ref_template="#/components/schemas/{name}")
+        schema = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
         components |= found
     return {
         media_type: {
@@ -230,6 +244,22 @@ def _content(shape: Any, examples: Mapping[str, Any], media_type: str, component
             },
         }
     }
+
+
+def _tell_defaults(asked: Schema) -> None:
+    """An omitted field is None in code, and what it stands for is said by `DEFAULT` where there is something."""
+    for one in asked.get("properties", {}).values():
+        one.pop("default", None)
+        if DEFAULT in one:
+            one["default"] = one.pop(DEFAULT)
+
+
+def _require_what_is_always_there(answered: Schema) -> None:
+    """A field that code need not set is in every answer all the same."""
+    for name, one in answered.get("properties", {}).items():
+        if "default" in one:
+            del one["default"]
+            answered["required"].append(name)
 
 
 def _error_schema() -> Schema:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from octostore.leases.outcomes import Revision
 
+Reason = Literal["max_age", "shutdown", "revoked"]
 KEEPALIVE = b": keepalive\n\n"
 RETRY_MS = 1000
+
+
+class ByeFrame(msgspec.Struct, kw_only=True):
+    """The data of `event: bye`, a stream's last: it was open for long, the server stops, or its key is over."""
+
+    reason: Reason
 
 
 def frame(kind: str | None, data: Any, *, position: Revision | None = None) -> bytes:
@@ -23,6 +30,6 @@ def opening(frames: bytes) -> bytes:
     return b"retry: %d\n" % RETRY_MS + frames
 
 
-def bye(reason: str) -> bytes:
+def bye(reason: Reason) -> bytes:
     """The farewell of a stream that the server ends: come again, unless `reason` says otherwise."""
-    return frame("bye", {"reason": reason})
+    return frame("bye", ByeFrame(reason=reason))

@@ -97,14 +97,14 @@ class TestEveryOperation:
 
     def test_only_numbers_are_filled_in_for_who_tries_it(self, name: str) -> None:
         for one in OPERATIONS[name].get("parameters", []):
-            prefilled = {"example", "examples"} & (one.keys() | one["schema"].keys())
+            prefilled = {"example", "examples", "default"} & (one.keys() | one["schema"].keys())
             assert bool(prefilled) == (one["schema"]["type"] == "integer"), one["name"]
             if prefilled:
                 assert complaints(one["schema"], one["example"]) == []
 
     def test_answers_have_description_request_id_and_error_shape(self, name: str) -> None:
         responses = OPERATIONS[name]["responses"]
-        assert {"405", "500", "503"} <= responses.keys()
+        assert {"405", "431", "500", "503"} <= responses.keys()
         for status, response in responses.items():
             assert response["description"], status
             assert "X-Request-Id" in response["headers"], status
@@ -120,6 +120,95 @@ class TestEveryOperation:
             for example in content["examples"].values():
                 assert example["summary"]
                 assert complaints(content["schema"], example["value"]) == []
+
+
+# The contract's sections 2 to 5: default, least and most of each number that is asked for; None where it has none.
+ASKED = {
+    ("CampaignInput", "ttl_seconds"): (30, 5, 300),
+    ("CampaignInput", "wait_seconds"): (0, 0, 60),
+    ("RenewInput", "ttl_seconds"): (None, 5, 300),
+    ("AcquireInput", "ttl_seconds"): (60, 1, 3600),
+    ("AcquireInput", "lock_delay_seconds"): (0, 0, 30),
+    ("AcquireInput", "wait_seconds"): (0, 0, 60),
+    ("RenewLockInput", "ttl_seconds"): (None, 1, 3600),
+    ("RevokeInput", "fencing_token"): (None, 1, 2**53 - 1),
+    ("RevokeInput", "delay_seconds"): (0, 0, 30),
+    ("SessionInput", "ttl_seconds"): (60, None, None),  # clamped, not refused
+}
+FLAGS = {("AcquireInput", "ephemeral"): False, ("ReleaseInput", "delay"): False}
+LONGEST = {("CampaignInput", "metadata"): 1024, ("AcquireInput", "metadata"): 1024, ("RevokeInput", "reason"): 500}
+
+
+def asked() -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
+    """Every field that a body may have, by the names of its shape and itself."""
+    for operation in OPERATIONS.values():
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            shape = content["schema"]["$ref"].rpartition("/")[2]
+            for name, field in DOCUMENT["components"]["schemas"][shape]["properties"].items():
+                yield (shape, name), field
+
+
+def kinds(field: dict[str, Any]) -> set[str]:
+    return {one.get("type", "object") for one in field.get("anyOf", [field])}
+
+
+def test_numbers_have_the_defaults_and_bounds_of_the_contract() -> None:
+    told = {
+        name: (field.get("default"), field.get("minimum"), field.get("maximum"))
+        for name, field in asked()
+        if "integer" in kinds(field)
+    }
+    assert told == ASKED
+
+
+def test_other_fields_have_the_defaults_and_bounds_of_the_contract() -> None:
+    others = {name: field for name, field in asked() if "integer" not in kinds(field)}
+    assert {name: field["default"] for name, field in others.items() if "default" in field} == FLAGS
+    assert {name: field["maxLength"] for name, field in others.items() if "maxLength" in field} == LONGEST
+
+
+def test_numbers_in_addresses_have_the_defaults_and_bounds_of_the_contract() -> None:
+    told = {
+        (name, one["name"]): tuple(one["schema"].get(bound) for bound in ("default", "minimum", "maximum"))
+        for name, operation in OPERATIONS.items()
+        for one in operation.get("parameters", [])
+        if one["schema"]["type"] == "integer"
+    }
+    assert told == {
+        ("GET /elections/{election_id}/terms", "limit"): (50, 1, 200),
+        ("GET /elections/{election_id}/terms/{term}", "term"): (None, 1, 2**53 - 1),
+        ("GET /locks", "limit"): (50, 1, 200),
+        ("GET /locks/{name}/history", "limit"): (200, 1, 200),
+        ("GET /sessions", "limit"): (50, 1, 200),
+    }
+
+
+def test_what_is_in_every_answer_is_required() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert "schema_version" in schemas["StateFrame"]["required"]
+    given = {ref["$ref"].rpartition("/")[2] for name in OPERATIONS for ref in answered_with(OPERATIONS[name])}
+    assert given >= {"LeaderOutput", "StateFrame", "Health"}
+    assert [
+        (shape, name) for shape in given for name, field in schemas[shape]["properties"].items() if "default" in field
+    ] == []
+
+
+def answered_with(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """References to the shapes of an operation's answers."""
+    for response in operation["responses"].values():
+        for content in response.get("content", {}).values():
+            yield from (one for one in content["schema"].get("anyOf", [content["schema"]]) if "$ref" in one)
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if name.endswith("/watch")])
+def test_streams_are_told_with_their_farewell(name: str) -> None:
+    stream = OPERATIONS[name]["responses"]["200"]["content"]["text/event-stream"]
+    assert {"$ref": "#/components/schemas/ByeFrame"} in stream["schema"]["anyOf"]
+    assert DOCUMENT["components"]["schemas"]["ByeFrame"]["properties"]["reason"]["enum"] == [
+        "max_age",
+        "revoked",
+        "shutdown",
+    ]
 
 
 def test_components_are_all_used() -> None:

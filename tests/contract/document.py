@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import httpx
@@ -34,10 +36,15 @@ def complaints(operation_id: str, answer: httpx.Response) -> list[str]:
         return missing
     if media_type not in content:
         return [*missing, f"{media_type} is not told of, but {', '.join(content)}"]
-    if media_type != "application/json":
-        return missing
     validator = Draft202012Validator({**content[media_type]["schema"], "components": DOCUMENT["components"]})
-    return missing + [error.message for error in validator.iter_errors(answer.json())]
+    match media_type:
+        case "application/json":
+            told_of = [answer.json()]
+        case "text/event-stream":
+            told_of = [json.loads(data) for data in re.findall(r"^data: (.*)$", answer.text, re.MULTILINE)]
+        case _:
+            told_of = []
+    return missing + [error.message for one in told_of for error in validator.iter_errors(one)]
 
 
 def _resolved(value: dict[str, Any]) -> dict[str, Any]:

@@ -132,6 +132,10 @@ def _dead_session(stage: Stage, operation_id: str) -> httpx.Response:
     return keyed.dead_session(stage.open, operation_id)
 
 
+def _too_large_headers(stage: Stage, operation_id: str) -> httpx.Response:
+    return ask(stage.open, operation_id, headers={"X-Padding": "x" * 32_768})
+
+
 def _over_the_limit(stage: Stage, operation_id: str) -> httpx.Response:
     if operation_id in keyed.KEYED:
         return keyed.guessing(stage.tight, operation_id)
@@ -165,4 +169,5 @@ PROVOCATIONS: dict[int, Callable[[Stage, str], httpx.Response]] = {
     415: _other_media_type,
     422: _wrong_shape,
     429: _over_the_limit,
+    431: _too_large_headers,
 }
