@@ -10,11 +10,13 @@ import logging
 import math
 import os
 import sys
+import threading
 import warnings
 from typing import Any
 
-from celery import Celery, signals
+from celery import Celery, bootsteps, signals
 from celery.exceptions import SecurityWarning
+from celery.platforms import EX_FAILURE
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
@@ -56,6 +58,8 @@ app = Celery(
     worker_redirect_stdouts=False,
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=math.inf,
+    # A Redis that answers with errors (it is full, read-only, forbids a command) is waited for like one that is gone.
+    broker_channel_error_retry=True,
     broker_transport_options={"socket_connect_timeout": 5, "socket_timeout": 30, "socket_keepalive": True},
     timezone="UTC",
     beat_schedule=BEAT,
@@ -94,3 +98,23 @@ def tie_scheduler_to_worker(**_: Any) -> None:
     @signals.beat_embedded_init.connect(weak=False)
     def end_with_worker(**_: Any) -> None:
         die_with(worker)
+
+
+class EndWithScheduler(bootsteps.StartStopStep):  # type: ignore[misc]
+    """A worker whose scheduler is gone ends too: whoever started it starts both again, and nobody the one alone."""
+
+    requires = ("celery.worker.components:Beat",)
+
+    def start(self, worker: Any) -> None:
+        if worker.beat:
+            threading.Thread(target=self._wait, args=(worker,), name="scheduler's end", daemon=True).start()
+
+    @staticmethod
+    def _wait(worker: Any) -> None:
+        worker.beat.join()
+        if worker.blueprint.state == bootsteps.RUN:
+            logging.getLogger(__name__).error("The scheduler ended by itself; the worker ends with it.")
+            worker.state.should_stop = EX_FAILURE
+
+
+app.steps["worker"].add(EndWithScheduler)

@@ -25,7 +25,7 @@ class Valkey:
     def __init__(self, home: Path, *, keep: bool = False) -> None:
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        self._home = home
+        self.home = home
         self._keep = keep
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -39,16 +39,22 @@ class Valkey:
     def client(self) -> redis.Redis:
         return redis.Redis.from_url(self.url, decode_responses=True)
 
-    def start(self) -> None:
+    def start(self, *options: str, wait: bool = True) -> None:
         """Start it, and return once it answers."""
         self._process = subprocess.Popen(
             [
-                *(get_binary_path(), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self._home),
-                *("--save", "", "--appendonly", "yes" if self._keep else "no", "--logfile", self._home / "valkey.log"),
+                *(get_binary_path(), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.home),
+                *("--save", "", "--appendonly", "yes" if self._keep else "no", "--logfile", self.home / "valkey.log"),
+                *options,
             ],
             stdin=subprocess.DEVNULL,
             preexec_fn=dies_with_parent(signal.SIGKILL),
         )
+        if wait:
+            self._wait_until_up()
+
+    def _wait_until_up(self) -> None:
+        assert self._process
         deadline = time.monotonic() + START_SECONDS
         with self.client() as client:
             while True:

@@ -22,27 +22,29 @@ def start(supervisor: Supervisor, home: Path) -> str:
     """Start it on a free loopback port with its data in `home`; its URL, once it answers.
 
     Raises ImproperlyConfigured where it does not. Its password is new each time and stands on no
-    command line and in no file.
+    command line and in no file. When it ends by itself it comes back with all three.
     """
     home.mkdir(mode=0o700, exist_ok=True)
+    log = home / "valkey.log"
+    log.unlink(missing_ok=True)  # what it says is kept until the next start
     password = secrets.token_urlsafe(32)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    # What it says is kept until the next start. It finds its data where it is started, whatever
-    # that place is called.
-    with (home / "valkey.log").open("wb") as output:
-        child = supervisor.start(
-            "bundled Valkey",
-            [get_binary_path(), "-"],
-            environment={},
-            ends_last=True,
-            cwd=home,
-            output=output,
-            given=_configuration(port, password).encode(),
-        )
+    child = Child(
+        name="bundled Valkey",
+        command=[get_binary_path(), "-"],
+        environment={},
+        given=_configuration(port, password).encode(),
+        # It finds its data where it is started, whatever that place is called.
+        cwd=home,
+        log=log,
+        ends_last=True,
+        comes_back=True,
+    )
+    supervisor.start(child)
     url = f"redis://:{password}@127.0.0.1:{port}/0"
-    _wait_until_up(url, child, home)
+    _wait_until_up(url, child, log)
     return url
 
 
@@ -59,7 +61,7 @@ def _configuration(port: int, password: str) -> str:
     """
 
 
-def _wait_until_up(url: str, child: Child, home: Path) -> None:
+def _wait_until_up(url: str, child: Child, log: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
     with redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0), socket_timeout=1) as client:
         while True:
@@ -68,7 +70,5 @@ def _wait_until_up(url: str, child: Child, home: Path) -> None:
                 return
             except (redis.ConnectionError, redis.TimeoutError) as error:
                 if child.process.poll() is not None or time.monotonic() > deadline:
-                    raise ImproperlyConfigured(
-                        f"the bundled Valkey does not start: {home / 'valkey.log'} says why."
-                    ) from error
+                    raise ImproperlyConfigured(f"the bundled Valkey does not start: {log} says why.") from error
                 time.sleep(0.02)

@@ -14,6 +14,9 @@ import psutil
 
 from tests.processes import ROOT, Process
 
+# What a worker that logs everything says of each sweep.
+SWEPT = re.compile(r"tasks\.sweep\[.*\] succeeded")
+
 # What a run on PostgreSQL says about its database is not meant for these.
 OWN_SQLITE = {"DATABASE_URL": "", "OCTOSTORE_LOG_LEVEL": "WARNING"}
 
@@ -50,13 +53,32 @@ class Service(Process):
         return [runner, *runner.children(recursive=True)]
 
     def child(self, words: str) -> psutil.Process:
-        """The runner's own child whose command line has `words` in it."""
-        return next(child for child in psutil.Process(self.pid).children() if words in " ".join(child.cmdline()))
+        """The runner's own child whose command line has `words` in it, once there is one."""
+        found: list[psutil.Process] = []
+
+        def look() -> bool:
+            found[:] = [child for child in psutil.Process(self.pid).children() if words in _command_line(child)]
+            return bool(found)
+
+        assert wait_until(look), self.output()
+        return found[0]
+
+    def sweeps(self) -> int:
+        """How many sweeps the worker has told of; it does so at DEBUG."""
+        return len(SWEPT.findall(self.output()))
 
 
 def are_gone(processes: list[psutil.Process], *, seconds: float = 5) -> bool:
     _, alive = psutil.wait_procs(processes, timeout=seconds)
     return not any(_is_there(process) for process in alive)
+
+
+def _command_line(process: psutil.Process) -> str:
+    """Empty for one that has ended."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return ""
 
 
 def _is_there(process: psutil.Process) -> bool:

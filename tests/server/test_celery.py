@@ -9,13 +9,14 @@ from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 
+import psutil
 import pytest
 from celery.app.task import Task
 
 from octostore.celery import BEAT, app
 from octostore.lib import secrets
 from tests.processes import Process
-from tests.server.service import OWN_SQLITE, manage, wait_until
+from tests.server.service import OWN_SQLITE, SWEPT, manage, wait_until
 from tests.valkey import Valkey
 
 # What is shown here does not depend on the database.
@@ -63,7 +64,11 @@ class Worker(Process):
         return self.sweeps() > 0
 
     def sweeps(self) -> int:
-        return len(re.findall(r"tasks\.sweep\[.*\] succeeded", self.output()))
+        return len(SWEPT.findall(self.output()))
+
+    def troubles(self) -> int:
+        """How many lines it left that say more than what goes on."""
+        return len(re.findall(r'"level":"(?:warning|error|critical)"', self.output()))
 
     def refusal(self) -> str:
         """What it says as it ends by itself."""
@@ -96,3 +101,14 @@ class TestWorker:
             before = worker.sweeps()
             assert wait_until(lambda: worker.sweeps() >= before + 2, seconds=30)
             assert worker.stop() == 0
+
+    def test_ends_when_its_scheduler_does(self, tmp_path: Path) -> None:
+        """Alone it would idle for ever; so whoever started it starts both again."""
+        data = tmp_path / "data"
+        manage("migrate", OCTOSTORE_DATA=str(data))
+        with Valkey(tmp_path) as valkey, Worker(data, valkey.url) as worker:
+            (scheduler,) = psutil.Process(worker.pid).children()
+            scheduler.kill()
+            assert wait_until(lambda: worker.exit_code is not None, seconds=20)
+            assert worker.exit_code == 1
+            assert "The scheduler ended by itself" in worker.output()

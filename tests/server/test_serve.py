@@ -138,15 +138,41 @@ class TestStop:
 
 @only_once
 class TestDeathOfAChild:
-    @pytest.mark.parametrize("words", ["web", "celery", "valkey-server"])
-    def test_all_stop_with_its_code(self, tmp_path: Path, words: str) -> None:
+    def test_all_stop_with_the_web_process(self, tmp_path: Path) -> None:
         with Service(tmp_path / "data") as service:
             family = service.family()
-            service.child(words).kill()
+            service.child("web").kill()
             assert wait_until(lambda: service.exit_code is not None, seconds=10)
             assert service.exit_code == 128 + signal.SIGKILL
             assert are_gone(family, seconds=0.5)
-            assert "ended by itself with signal SIGKILL" in service.output()
+            assert "web process ended by itself with signal SIGKILL" in service.output()
+
+    @pytest.mark.parametrize(("words", "name"), [("celery", "worker"), ("valkey-server", "bundled Valkey")])
+    def test_any_other_comes_back_while_it_serves(self, tmp_path: Path, words: str, name: str) -> None:
+        with Service(tmp_path / "data", OCTOSTORE_LOG_LEVEL="DEBUG") as service:
+            service.family()
+            web, died = service.child("web"), service.child(words)
+            died.kill()
+            assert wait_until(lambda: f"The {name} ended by itself with signal SIGKILL" in service.output())
+            assert httpx.get(f"{service.url}/health", trust_env=False).status_code == 200
+            assert wait_until(lambda: service.child(words).pid != died.pid)
+            swept = service.sweeps()
+            assert wait_until(lambda: service.sweeps() >= swept + 2, seconds=60)
+            assert httpx.get(f"{service.url}/ready", trust_env=False).json()["broker"] == "ok"
+            assert service.child("web") == web
+            family = service.family()
+            os.kill(service.pid, signal.SIGINT)
+            assert wait_until(lambda: service.exit_code is not None, seconds=10)
+            assert are_gone(family, seconds=0.5)
+
+    def test_killed_scheduler_comes_back_with_its_worker(self, tmp_path: Path) -> None:
+        with Service(tmp_path / "data", OCTOSTORE_LOG_LEVEL="DEBUG") as service:
+            service.family()
+            (scheduler,) = service.child("celery").children()
+            scheduler.kill()
+            assert wait_until(lambda: "The worker ended by itself" in service.output(), seconds=20)
+            swept = service.sweeps()
+            assert wait_until(lambda: service.sweeps() >= swept + 2, seconds=60)
 
     def test_killed_worker_leaves_no_scheduler(self, tmp_path: Path) -> None:
         with Service(tmp_path / "data") as service:

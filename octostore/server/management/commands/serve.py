@@ -24,7 +24,7 @@ from octostore.pages.first_run import create_owner
 from octostore.server import sockets, valkey
 from octostore.server.parent import die_with
 from octostore.server.startup import database_in_words, require_database
-from octostore.server.supervise import Supervisor, say
+from octostore.server.supervise import Child, Supervisor, say
 
 STARTED = """
 OctoStore {version} serves on {url} (ready after {seconds:.1f} s). Ctrl-C stops it.
@@ -34,6 +34,11 @@ Elect a leader, from another terminal:
   curl -s -X POST "{url}/elections/$ROOM/campaign" -H "Content-Type: application/json" \
 -d '{{"candidate_id":"agent-atlas","ttl_seconds":30}}'
 """
+
+# Celery's commands beside the web process. One worker has no others to look for, to talk with or to be missed by.
+BACKGROUND = {
+    "worker": ["worker", "--beat", "--without-mingle", "--without-gossip", "--without-heartbeat"],
+}
 
 # The one time that this password is told.
 OWNED = """
@@ -90,17 +95,18 @@ def run(supervisor: Supervisor) -> int:
 
 
 def start_services(supervisor: Supervisor, listener: socket.socket, broker: dict[str, str]) -> None:
+    """The web process, with which all of it ends, and the background work, which comes back."""
     environment = broker | {
         "OCTOSTORE_DATA": str(settings.DATA_DIR),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), os.environ.get("PYTHONPATH")])),
     }
     descriptor = listener.fileno()
     web = [sys.executable, str(settings.BASE_DIR / "manage.py"), "web", "--fd", str(descriptor)]
-    supervisor.start("web process", web, environment=environment, inherits=[descriptor])
+    supervisor.start(Child(name="web process", command=web, environment=environment, inherits=[descriptor]))
     celery = [sys.executable, "-m", "celery", "--quiet", "--app", "octostore"]
-    # One worker has no others to look for, to talk with or to be missed by.
-    alone = ["--without-mingle", "--without-gossip", "--without-heartbeat"]
-    supervisor.start("worker", [*celery, "worker", "--beat", *alone], environment=environment)
+    for name, arguments in BACKGROUND.items():
+        command = [*celery, *arguments]
+        supervisor.start(Child(name=name, command=command, environment=environment, comes_back=True))
 
 
 def is_ready(host: str, port: int) -> bool:
