@@ -152,7 +152,8 @@ def trust() -> ssl.SSLContext:
 
 def look_up(host: str, port: int, allowance: Allowance) -> list[Place]:
     """All addresses of a name, one or more, from one look-up; Broken where there is none in time."""
-    if not _look_ups.acquire(timeout=allowance.seconds()):
+    slots = _look_ups
+    if not slots.acquire(timeout=allowance.seconds()):
         raise Broken(FailureReason.TIMEOUT)
     found: SimpleQueue[list[Place] | OSError] = SimpleQueue()
 
@@ -163,7 +164,7 @@ def look_up(host: str, port: int, allowance: Allowance) -> list[Place]:
         except OSError as error:
             found.put(error)
         finally:
-            _look_ups.release()
+            slots.release()
 
     threading.Thread(target=ask, name="look-up", daemon=True).start()
     try:
@@ -178,12 +179,16 @@ def look_up(host: str, port: int, allowance: Allowance) -> list[Place]:
 def dial(destination: Destination, places: Sequence[Place], allowance: Allowance) -> socket.socket:
     """A connection to the first of `places` that takes one, with TLS for the destination's name where it is https."""
     line = _connect(places[:DIALS_MAX], allowance)
-    line.settimeout(allowance.seconds())
-    if destination.scheme == "https":
-        try:
+    try:
+        line.settimeout(allowance.seconds())
+        if destination.scheme == "https":
             line = trust().wrap_socket(line, server_hostname=destination.host)  # type: ignore[assignment]
-        except OSError as error:
-            raise Broken(_reason(error)) from error
+    except Broken:
+        line.close()
+        raise
+    except OSError as error:
+        line.close()
+        raise Broken(_reason(error)) from error
     line.allowance = allowance
     return line
 
