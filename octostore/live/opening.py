@@ -23,15 +23,16 @@ def open_watch(
 ) -> WatchTicket:
     """A stream of the name's news, from `last_event_id` on where that is one of its ids.
 
-    It ends when the key of `principal` does. Raises what taking a seat raises.
+    An empty one counts as none. The stream ends when the key of `principal` does. Raises what taking
+    a seat raises.
     """
-    since = None if last_event_id is None else Revision.parse(last_event_id)
-    garbage = last_event_id is not None and since is None
+    since = Revision.parse(last_event_id) if last_event_id else None
+    garbage = bool(last_event_id) and since is None
     give_back = take_seat()
     with ExitStack() as unless_opened:
         unless_opened.callback(give_back)
         seen = look(*name, since)
-        opening = _opening(encoder, replace(seen, reset=seen.reset or garbage), resumes=last_event_id is not None)
+        opening = _opening(encoder, replace(seen, reset=seen.reset or garbage), resumes=bool(last_event_id))
         unless_opened.pop_all()
     return WatchTicket(
         name=name, encoder=encoder, opening=opening, state=seen.state, give_back=give_back, principal=principal

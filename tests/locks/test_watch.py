@@ -117,7 +117,13 @@ class TestResuming:
         assert (state.id, state.data["event"]) == (None, "acquired")
         assert state.data["expires_at"] == worker.lock(lock)["expires_at"]
 
-    @pytest.mark.parametrize("since", ["garbage", "", "-1", "1-1", "9" * 30, "{next}", "0-1", "{before}"])
+    def test_from_an_empty_id_brings_the_present_state_with_its_id(self, worker: Worker, lock: str) -> None:
+        worker.hold(lock)
+        (now,) = opening(worker, lock, "")
+        assert (now.kind, now.data["event"]) == (None, "acquired")
+        assert now.id
+
+    @pytest.mark.parametrize("since", ["garbage", "-1", "1-1", "9" * 30, "{next}", "0-1", "{before}"])
     def test_from_what_is_no_id_of_this_lock_is_a_reset(self, worker: Worker, lock: str, since: str) -> None:
         won = worker.hold(lock)
         term = won["fencing_token"]

@@ -46,6 +46,12 @@ class TestMissed:
         (now,) = opening(watch, seen.id or "", 1)
         assert (now.event, now.id, now.leader) == ("state", None, "atlas")
 
+    @pytest.mark.parametrize("empty", ["", "  "])
+    def test_empty_id_is_none(self, watch: Watch, client: Client, room: str, empty: str) -> None:
+        change(client, room, 3)
+        (now,) = opening(watch, empty, 1)
+        assert (now.event, now.n, now.leader) == ("state", 3, "atlas")
+
     def test_everything_since_before_the_first_leader(self, watch: Watch, client: Client, room: str) -> None:
         seen = watch().next()
         change(client, room, 3)
@@ -83,10 +89,6 @@ class TestReset:
         watcher = watch(headers=f"Last-Event-ID: {garbage.encode().decode('latin-1')}\r\n")
         frame = watcher.next()
         assert (frame.event, frame.n, frame.leader) == ("reset", 1, "atlas")
-
-    def test_empty(self, watch: Watch, room: str) -> None:
-        frame = watch(last_event_id="").next()
-        assert (frame.event, frame.id) == ("reset", "0-0")
 
     def test_twice(self, watch: Watch, client: Client, room: str) -> None:
         win(client, room)
