@@ -1,6 +1,7 @@
 """What is counted for Prometheus: requests by route pattern, and outcomes of leases.
 
-No label carries what a client wrote.
+What is open at this instant is measured where it is opened (`octostore.live.gauges`). No label
+carries what a client wrote.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import prometheus_client
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from octostore.api.request_id import route_of
 from octostore.live.tickets import is_parked
@@ -54,8 +56,22 @@ class MetricsMiddleware:
 
 def exposition() -> bytes:
     """Prometheus text; of all processes that share `PROMETHEUS_MULTIPROC_DIR`, where that is set."""
-    if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+    directory = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+    if not directory:
         return generate_latest(REGISTRY)
+    _forget_the_dead(Path(directory))
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return generate_latest(registry)
+
+
+def _forget_the_dead(directory: Path) -> None:
+    """A process that was killed has nothing open any more; what it counted stays."""
+    for path in directory.glob("gauge_live*.db"):
+        process = int(path.stem.rpartition("_")[2])
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            mark_process_dead(process, str(directory))  # type: ignore[no-untyped-call]
+        except PermissionError:
+            pass  # it lives, under another user

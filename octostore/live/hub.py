@@ -21,7 +21,7 @@ from django.db import DatabaseError
 from octostore.leases.signals import lease_changed
 from octostore.leases.watching import Position, State, positions
 from octostore.lib.errors import Unavailable
-from octostore.live import sse
+from octostore.live import gauges, sse
 from octostore.live.hints import Hints, Name
 from octostore.live.streams import Stream
 from octostore.live.tickets import WaitTicket, WatchTicket
@@ -55,6 +55,9 @@ class Hub:
         self._loop = asyncio.get_running_loop()
         self._on_thread = on_thread
         self.stopping = asyncio.Event()
+        # What is shared with other processes may still have the numbers of one that died under this one's id.
+        gauges.streams.set(0)
+        gauges.waits.set(0)
         # Several tasks: a storage that hangs must not silence the streams.
         works = (self._keep_alive, self._reconcile, self._dismiss)
         self._tasks = [self._loop.create_task(work()) for work in works]
@@ -97,7 +100,11 @@ class Hub:
         """A place among the streams of the ticket's name; `cut` closes the connection of one that lags."""
         stream = Stream(ticket, cut)
         farewell = partial(stream.end, sse.bye("revoked"))
-        with self._topic(ticket.name) as topic, self._guest(stream, ticket.principal, farewell):
+        with (
+            self._topic(ticket.name) as topic,
+            self._guest(stream, ticket.principal, farewell),
+            gauges.streams.track_inprogress(),
+        ):
             topic.streams.add(stream)
             # What changed between the view's reading and this line woke nobody.
             topic.refresh()
@@ -113,7 +120,11 @@ class Hub:
         """A place in the queue for the ticket's name; who is first there tries at once."""
         waiter = Waiter(ticket.since)
         # Entering again, it is refused.
-        with self._topic(ticket.name) as topic, self._guest(waiter, ticket.principal, waiter.turn.set):
+        with (
+            self._topic(ticket.name) as topic,
+            self._guest(waiter, ticket.principal, waiter.turn.set),
+            gauges.waits.track_inprogress(),
+        ):
             topic.join(waiter)
             try:
                 yield waiter
