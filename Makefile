@@ -26,7 +26,7 @@ test: lint ## Lint, then run every test on SQLite and on PostgreSQL; say loudly 
 lint: $(VENV)/.dev ## Check style, types and the direction of imports.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy octostore elections locks tests bench manage.py
+	$(BIN)/mypy octostore elections locks webhooks tests bench manage.py
 	$(BIN)/lint-imports
 
 soak: $(VENV)/.dev ## Run the long tests: faults and races for minutes on end.

@@ -9,32 +9,31 @@ from locks.documented import (
     AVAILABLE_AT,
     BAD_NAME,
     BAD_TTL,
-    CURSOR,
     DELAYED,
     EXPIRES_AT,
     HOLDER_ID,
     HOLDERS_LEASE,
     LAST_EVENT_ID,
     LEASE_ID,
-    LIMIT,
     LOCK,
     NAME,
     OVER_STREAMS,
     REPLAYED,
     SESSION_ID,
     STALE,
+    TAG,
     TERM,
     VISIBLE,
     held,
-    of_a_key,
     vacant,
 )
 from locks.rules import HISTORY_MAX
-from octostore.api.schema import BODY_ERRORS, Answer, parameter
+from octostore.api.schema import BODY_ERRORS, Answer, of_a_key, parameter
 from octostore.lib.errors import Conflict, InvalidInput, LeaseNotCurrent, LockLimitExceeded, NotFound, SessionExpired
 from octostore.live import sse
 
 walk = of_a_key(
+    tag=TAG,
     operation_id="list_locks",
     summary="List the team's live locks",
     description=(
@@ -43,8 +42,6 @@ walk = of_a_key(
     ),
     parameters=[
         parameter("query", "prefix", "Only names that begin so, like `repo/`; every character stands for itself."),
-        CURSOR,
-        LIMIT,
     ],
     answers={
         200: Answer(
@@ -57,6 +54,7 @@ walk = of_a_key(
 )
 
 status = of_a_key(
+    tag=TAG,
     operation_id="lock_status",
     summary="Ask who holds a lock",
     description=(
@@ -80,6 +78,7 @@ status = of_a_key(
 )
 
 acquire = of_a_key(
+    tag=TAG,
     operation_id="acquire_lock",
     summary="Try to hold a lock",
     description=(
@@ -134,6 +133,7 @@ acquire = of_a_key(
 )
 
 renew = of_a_key(
+    tag=TAG,
     operation_id="renew_lock",
     summary="Go on holding",
     description=(
@@ -158,6 +158,7 @@ renew = of_a_key(
 )
 
 release = of_a_key(
+    tag=TAG,
     operation_id="release_lock",
     summary="Stop holding",
     description=(
@@ -172,6 +173,7 @@ release = of_a_key(
 )
 
 revoke = of_a_key(
+    tag=TAG,
     operation_id="revoke_lock",
     summary="End somebody's term",
     description=(
@@ -192,6 +194,7 @@ revoke = of_a_key(
 )
 
 watch = of_a_key(
+    tag=TAG,
     operation_id="watch_lock",
     summary="Be told of every change",
     description=(
@@ -229,6 +232,7 @@ watch = of_a_key(
 )
 
 history = of_a_key(
+    tag=TAG,
     operation_id="lock_history",
     summary="Read who held a lock",
     description=f"The lock's terms, newest first; at most {HISTORY_MAX} are kept.",
@@ -284,6 +288,7 @@ history = of_a_key(
 )
 
 put_acl = of_a_key(
+    tag=TAG,
     operation_id="set_lock_acl",
     summary="Say who may acquire a lock",
     description=(
@@ -300,6 +305,7 @@ put_acl = of_a_key(
 )
 
 delete_acl = of_a_key(
+    tag=TAG,
     operation_id="remove_lock_acl",
     summary="Let the whole team acquire a lock",
     description="The present holder may (`X-Lease-Id`), and the scope `admin`. Where there is none, nothing happens.",

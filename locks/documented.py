@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from django.conf import settings
 from msgspec import UNSET, UnsetType
 
 from locks import shapes
 from locks.names import NAME_MAX_BYTES, RULE
-from locks.rules import PAGE_DEFAULT, PAGE_MAX
-from octostore.api.schema import KEY_ERRORS, KEY_SECURITY, document, parameter
+from octostore.api.schema import parameter
 from octostore.lib import ids
 from octostore.lib.errors import (
-    DomainError,
     InvalidLockName,
     InvalidTTL,
     LeaseNotCurrent,
@@ -56,17 +53,6 @@ HOLDERS_LEASE = parameter(
 LAST_EVENT_ID = parameter(
     "header", "Last-Event-ID", f"The id of the last event received, like `{TERM}-7`.", pattern=r"^[0-9]+-[0-9]+$"
 )
-CURSOR = parameter("query", "cursor", "The `next_cursor` of the page before.")
-LIMIT = parameter(
-    "query",
-    "limit",
-    "At most so many.",
-    example=PAGE_DEFAULT,
-    type="integer",
-    default=PAGE_DEFAULT,
-    minimum=1,
-    maximum=PAGE_MAX,
-)
 REPLAYED = {"Idempotent-Replayed": ("Present when this answer repeats an earlier one to the same key.", "true")}
 
 BAD_NAME = InvalidLockName(RULE)
@@ -103,10 +89,3 @@ def vacant(
         available_at=available_at,
         metadata=None,
     )
-
-
-def of_a_key(
-    *, tag: str = TAG, errors: Sequence[DomainError] = (), **described: Any
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`document`, with what holds for every endpoint that needs a key."""
-    return document(tag=tag, security=KEY_SECURITY, errors=[*KEY_ERRORS, *errors], **described)

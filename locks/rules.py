@@ -7,11 +7,11 @@ from datetime import timedelta
 
 from django.conf import settings
 
+from octostore.api.paging import limit
 from octostore.lib import ids
 from octostore.lib.errors import InvalidInput, InvalidTTL, NotFound
 
 TERM_MAX = 2**53 - 1  # exact in JavaScript's numbers
-PAGE_DEFAULT, PAGE_MAX = 50, 200
 HISTORY_MAX = 200
 ACL_MAX_ENTRIES = 64
 ACL_ENTRY_PATTERN = rf"key:[A-Za-z0-9]{{12}}|user:{ids.CANDIDATE_ID.pattern}"
@@ -104,20 +104,8 @@ def fencing_token(number: int) -> int:
     return number
 
 
-def page(text: str | None) -> int:
-    return _whole("limit", text, default=PAGE_DEFAULT, high=PAGE_MAX)
-
-
 def history_limit(text: str | None) -> int:
-    return min(_whole("limit", text, default=HISTORY_MAX, high=HISTORY_MAX), settings.TERMS_KEPT)
-
-
-def _whole(field: str, text: str | None, *, default: int, high: int) -> int:
-    if text is None:
-        return default
-    if not (text.isascii() and text.isdecimal() and len(text) <= 16 and 1 <= int(text) <= high):
-        raise InvalidInput(f"{field} must be a whole number from 1 to {high}")
-    return int(text)
+    return min(limit(text, default=HISTORY_MAX, high=HISTORY_MAX), settings.TERMS_KEPT)
 
 
 def _seconds(field: str, seconds: int | None, *, high: int) -> timedelta:

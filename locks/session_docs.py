@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from locks import shapes
-from locks.documented import CURSOR, EXPIRES_AT, LIMIT, SESSION_ID, of_a_key
-from octostore.api.schema import BODY_ERRORS, Answer, parameter
+from locks.documented import EXPIRES_AT, SESSION_ID
+from octostore.api.paging import CURSOR, LIMIT
+from octostore.api.schema import BODY_ERRORS, Answer, of_a_key, parameter
 from octostore.lib.errors import InvalidInput, NotFound, RateLimited, SessionExpired
 
 TAG = "Sessions"

@@ -6,7 +6,7 @@ All need the scope `locks`: whoever knows a session's id acts as that session.
 from __future__ import annotations
 
 from locks import answers, rules, sessions, shapes
-from octostore.api import cursors
+from octostore.api import cursors, paging
 from octostore.api.authentication import require
 from octostore.api.bodies import fill
 from octostore.api.counting import counted_as
@@ -44,7 +44,7 @@ def status(session_id: str, caller: Caller) -> Reply:
 
 def walk(caller: Caller, *, cursor: str | None, limit: str | None) -> Reply:
     principal = require(caller, "locks")
-    size = rules.page(limit)
+    size = paging.limit(limit)
     list_of = f"sessions {principal.team_uuid}"
     after = int(cursors.unseal(list_of, cursor) or 0)
     page = sessions.walk(principal=principal, after=after, limit=size + 1)

@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import partial
 
 from locks import answers, names, rules, services, shapes, waiting, watch
-from octostore.api import cursors
+from octostore.api import cursors, paging
 from octostore.api.authentication import require
 from octostore.api.bodies import fill
 from octostore.api.counting import counted_as
@@ -116,7 +116,7 @@ def status(path: str, caller: Caller) -> Reply:
 def walk(caller: Caller, *, prefix: str | None, cursor: str | None, limit: str | None) -> Reply:
     principal = require(caller, "read")
     beginning = names.lock_prefix(prefix)
-    size = rules.page(limit)
+    size = paging.limit(limit)
     list_of = f"locks {principal.team_uuid} {beginning}"
     after = cursors.unseal(list_of, cursor) or ""
     page, total = services.walk(principal=principal, prefix=beginning, after=after, limit=size + 1)

@@ -42,6 +42,13 @@ BEAT = {
         "options": {"expires": 3600},
     },
     "forget_idle_rooms": {"task": "elections.tasks.forget_idle_rooms", "schedule": 60, "options": {"expires": 60}},
+    "dispatch": {"task": "webhooks.tasks.dispatch", "schedule": 1, "options": {"expires": 2}},
+    "tell_owners": {"task": "webhooks.tasks.tell_owners", "schedule": 60, "options": {"expires": 60}},
+    "forget_old_deliveries": {
+        "task": "webhooks.tasks.forget_old_deliveries",
+        "schedule": 600,
+        "options": {"expires": 600},
+    },
 }
 
 app = Celery(
@@ -50,7 +57,9 @@ app = Celery(
     task_serializer="json",
     task_ignore_result=True,
     task_default_queue="default",
-    task_queues={"sweep": {}, "default": {}},
+    # Calls to customers wait for customers: they have a queue and, where `-Q` says so, a worker of their own.
+    task_queues={"sweep": {}, "default": {}, "deliveries": {}},
+    task_routes={"webhooks.tasks.deliver": {"queue": "deliveries"}},
     worker_pool="threads",
     worker_concurrency=4,
     worker_prefetch_multiplier=1,

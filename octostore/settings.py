@@ -169,6 +169,7 @@ INSTALLED_APPS = [
     "octostore.pages",
     "elections",
     "locks",
+    "webhooks",
 ]
 MIDDLEWARE = [
     "octostore.api.request_id.RequestIdMiddleware",
@@ -183,6 +184,7 @@ if HTTPS:
 # Around pages alone; the API needs none of it.
 PAGES_MIDDLEWARE = [
     "octostore.pages.headers.PageHeadersMiddleware",
+    "octostore.pages.errors.DomainErrorMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -313,5 +315,12 @@ if REDIS_URL.startswith("rediss://"):
 # --- webhooks ----------------------------------------------------------------------------------
 WEBHOOK_ALLOW_PRIVATE = env.flag("OCTOSTORE_WEBHOOK_ALLOW_PRIVATE", False)
 OWN_SERVICES = backing.services(DATABASES["default"], REDIS_URL)
+WEBHOOKS_MAX = env.integer("OCTOSTORE_WEBHOOKS_MAX", 10, low=0, high=1000)
+WEBHOOK_THREADS = env.integer("OCTOSTORE_WEBHOOK_THREADS", 64, low=32, high=1024)
+WEBHOOK_IN_FLIGHT_ENDPOINT = env.integer("OCTOSTORE_WEBHOOK_IN_FLIGHT_ENDPOINT", 8, low=1, high=1024)
+WEBHOOK_IN_FLIGHT_TEAM = env.integer("OCTOSTORE_WEBHOOK_IN_FLIGHT_TEAM", 16, low=1, high=1024)
+WEBHOOK_DELIVERIES_KEPT_SECONDS = env.integer(
+    "OCTOSTORE_WEBHOOK_DELIVERIES_KEPT_SECONDS", 2_592_000, low=259_200, high=315_360_000
+)
 
 TESTING = "pytest" in sys.modules

@@ -7,8 +7,10 @@ from django.urls import include, path
 urlpatterns = [
     path("", include("elections.urls")),
     path("", include("locks.urls")),
+    path("", include("webhooks.urls")),
     path("", include("octostore.api.urls")),
     path("", include("octostore.pages.urls")),
+    path("", include("octostore.dashboard.urls")),
 ]
 
 handler400 = "octostore.pages.errors.handler400"

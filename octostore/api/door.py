@@ -7,7 +7,7 @@ is a thin door around one step, and another door can open beside it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +41,7 @@ class Caller:
 class Reply:
     """What a step answers; `shape` becomes the JSON body, which a 204 has none of."""
 
-    shape: msgspec.Struct | None
+    shape: msgspec.Struct | Sequence[msgspec.Struct] | None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     # Takes back what was done for a client that turns out to have gone.

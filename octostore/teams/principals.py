@@ -32,6 +32,19 @@ class Acting(Protocol):
         """How history and audit name who acts."""
 
 
+_LOCK_SPACES = "locks/"
+
+
+def lock_space(team_uuid: str) -> str:
+    """Where a team's locks live among all leases."""
+    return f"{_LOCK_SPACES}{team_uuid}"
+
+
+def team_uuid_of(space: str) -> str | None:
+    """Whose locks live there; None where none do."""
+    return space.removeprefix(_LOCK_SPACES) if space.startswith(_LOCK_SPACES) else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
     """An API key in use, and the team it belongs to, which is all it can see."""
@@ -58,8 +71,7 @@ class Principal:
 
     @property
     def lock_space(self) -> str:
-        """Where the team's locks live among all leases."""
-        return f"locks/{self.team_uuid}"
+        return lock_space(self.team_uuid)
 
     @property
     def actor(self) -> str:
