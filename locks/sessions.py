@@ -31,8 +31,11 @@ def end(*, principal: Principal, session_id: str) -> None:
     _living(groups.dissolve(principal.lock_space, session_id, reason="session_deleted"))
 
 
-def terminate(*, principal: Acting, session_id: str, reason: str, request_id: str) -> None:
-    """`end`, on the word of the team's admin; the audit says whose. It names the session by its pseudonym."""
+def terminate(*, principal: Acting, number: int, reason: str, request_id: str) -> None:
+    """`end` for the session of this number (`Alive.id`), on the word of the team's admin; the audit says whose."""
+    session_id = groups.key_of(principal.lock_space, number)
+    if session_id is None:
+        raise NotFound()
     _living(groups.dissolve(principal.lock_space, session_id, reason="session_deleted"))
     audit.record(
         team_id=principal.team_id,

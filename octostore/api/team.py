@@ -16,6 +16,7 @@ from octostore.lib.errors import AuthenticationFailed, NotFound
 from octostore.live.seats import seats, streams_of, waits_of
 from octostore.teams import keys, limits
 from octostore.teams.audit import Act
+from octostore.teams.principals import Acting
 
 
 def rotate(body: Body, caller: Caller) -> Reply:
@@ -43,14 +44,17 @@ def rotate(body: Body, caller: Caller) -> Reply:
 
 def usage(caller: Caller) -> Reply:
     principal = require(caller, "read")
-    space, caps = principal.lock_space, limits.of(principal.team_id)
-    return Reply(
-        shape=UsageOutput(
-            locks=Usage(used=sum(engine.count_live(space).values()), cap=caps.locks),
-            sessions=Usage(used=walking.count_groups(space), cap=caps.sessions),
-            streams=Usage(used=seats.taken_by(streams_of(principal.team_uuid)), cap=caps.streams),
-            waits=Usage(used=seats.taken_by(waits_of(principal.team_uuid)), cap=caps.waits),
-        )
+    return Reply(shape=used_by(principal, principal.team_uuid))
+
+
+def used_by(acting: Acting, team_uuid: str) -> UsageOutput:
+    """How much of each limit the team uses now; streams and waits in this process."""
+    space, caps = acting.lock_space, limits.of(acting.team_id)
+    return UsageOutput(
+        locks=Usage(used=sum(engine.count_live(space).values()), cap=caps.locks),
+        sessions=Usage(used=walking.count_groups(space), cap=caps.sessions),
+        streams=Usage(used=seats.taken_by(streams_of(team_uuid)), cap=caps.streams),
+        waits=Usage(used=seats.taken_by(waits_of(team_uuid)), cap=caps.waits),
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from octostore.leases import storage
+from octostore.leases.models import LeaseGroup
 from octostore.leases.outcomes import Alive, GroupOver, GroupUnknown
 from octostore.leases.readings import length, milliseconds
 from octostore.leases.rows import Group
@@ -35,6 +36,12 @@ def inspect(space: str, key: str) -> Alive | GroupOver | GroupUnknown:
     if group is None:
         return GroupUnknown()
     return _alive(group) if group.ended_at is None else GroupOver(key=key, ended_at=group.ended_at)
+
+
+def key_of(space: str, number: int) -> str | None:
+    """The key of the space's group of this number (`Alive.id`, which is no secret); None where there is none."""
+    found = storage.read(LeaseGroup.objects.filter(space=space, pk=number))
+    return found[0].key if found else None
 
 
 def keep(space: str, key: str) -> Alive | GroupOver | GroupUnknown:

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from locks import services, sessions
+from octostore.leases.models import LeaseGroup
 from octostore.lib.errors import Conflict, NotFound, SessionExpired
 from octostore.teams.models import AuditEntry, Membership, Role, Team
 from tests.locks.cast import Worker, expire_session
@@ -19,7 +20,8 @@ def member(team: Team) -> Membership:
 
 
 def terminate(member: Membership, session_id: str) -> None:
-    sessions.terminate(principal=member, session_id=session_id, reason="it hangs", request_id="req_1")
+    number = LeaseGroup.objects.get(key=session_id).pk
+    sessions.terminate(principal=member, number=number, reason="it hangs", request_id="req_1")
 
 
 class TestRevoking:
@@ -88,4 +90,6 @@ class TestTerminating:
         session_id = worker.begin()
         with pytest.raises(NotFound):
             terminate(join(found_team(), Role.OWNER), session_id)
+        with pytest.raises(NotFound):
+            sessions.terminate(principal=join(found_team()), number=2**62, reason="", request_id="")
         assert worker.session(session_id)["active"] is True

@@ -1,0 +1,85 @@
+"""The locks of a team, page by page, and one of them with all that is kept of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from locks import services
+from octostore.api import cursors
+from octostore.dashboard.queries import leases
+from octostore.dashboard.queries.keys import names_of
+from octostore.dashboard.queries.leases import Line, Term
+from octostore.leases.models import Lease
+from octostore.teams.models import Membership
+
+PAGE = 50
+HISTORY = 50
+# Live names and those with a delay: what a team works with now.
+ACTIVE = "active"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Which locks are wanted; empty texts are no condition."""
+
+    prefix: str = ""
+    # One of `leases.STATUSES`, or `ACTIVE`; empty for all.
+    status: str = ACTIVE
+    holder: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    lines: list[Line]
+    at: int
+    # For the next page; None on the last.
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    line: Line
+    at: int
+    # Who may acquire it, in the words of its acl; None for everybody.
+    acl: list[str] | None
+    terms: list[Term]
+    # What the team calls the keys the terms were acquired with.
+    key_names: dict[str, str]
+
+
+def page(by: Membership, asked: Asked, cursor: str | None) -> Page:
+    """The next locks by name. Raises InvalidInput for a cursor of another walk."""
+    at = leases.now()
+    walk = f"page of locks {by.lock_space} {asked}"
+    after = cursors.unseal(walk, cursor) or ""
+    found = _wanted(by, asked, at).filter(name__gt=after).order_by("name")
+    lines = leases.lines(found[: PAGE + 1], by.lock_space, at)
+    more = len(lines) > PAGE
+    return Page(lines=lines[:PAGE], at=at, cursor=cursors.seal(walk, lines[PAGE - 1].name) if more else None)
+
+
+def detail(by: Membership, name: str) -> Detail | None:
+    """One lock; None for a name that the team never had."""
+    at = leases.now()
+    lines = leases.lines(Lease.objects.filter(space=by.lock_space, name=name), by.lock_space, at)
+    if not lines:
+        return None
+    terms = leases.terms(by.lock_space, name, limit=HISTORY)
+    return Detail(
+        line=lines[0],
+        at=at,
+        acl=services.status(principal=by, name=name).acl,
+        terms=terms,
+        key_names=names_of(by, {term.charged_to for term in terms} | {lines[0].charged_to}),
+    )
+
+
+def _wanted(by: Membership, asked: Asked, at: int) -> QuerySet[Lease]:
+    found = Lease.objects.filter(space=by.lock_space, name__gte=asked.prefix, name__lt=asked.prefix + leases.LAST)
+    if asked.holder:
+        found = found.filter(leases.live(at), holder__contains=asked.holder)
+    if asked.status == ACTIVE:
+        return found.filter(leases.live(at) | leases.of_status("delayed", at))
+    return found.filter(leases.of_status(asked.status, at)) if asked.status else found
