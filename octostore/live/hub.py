@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -23,17 +23,18 @@ from octostore.leases.watching import Position, State, positions
 from octostore.lib.errors import Unavailable
 from octostore.live import gauges, sse
 from octostore.live.hints import Hints, Name
-from octostore.live.streams import Stream
-from octostore.live.tickets import WaitTicket, WatchTicket
+from octostore.live.pages import Audience, Hinting, PageStream
+from octostore.live.streams import Reader, Stream
+from octostore.live.tickets import PageTicket, StreamTicket, WaitTicket, WatchTicket
 from octostore.live.topics import OnThread, Topic, Waiter
-from octostore.teams.principals import Principal
-from octostore.teams.revocation import still_valid
+from octostore.teams.revocation import Right, still_valid
 
 TICK_SECONDS = 1.0
-KEEPALIVE_SECONDS = 15.0
+# Changes of a whole team become one hint to its pages.
+GATHER_SECONDS = 0.5
 # A reader that takes nothing for this long is cut.
 STUCK_SECONDS = 30.0
-# A revoked key's streams and waits end within 15 s.
+# The streams of who signed out, and a revoked key's streams and waits end within 15 s.
 RECHECK_SECONDS = 5.0
 
 log = structlog.get_logger(__name__)
@@ -46,8 +47,10 @@ class Hub:
         self._on_thread: OnThread | None = None
         self._hints = Hints(settings.REDIS_URL, self.hear)
         self._tasks: list[asyncio.Task[None]] = []
+        self._streams: set[Stream] = set()
+        self._audience = Audience()
         # Streams and waits that go on by somebody's right, and how each ends without it.
-        self._guests: dict[Stream | Waiter, tuple[Principal, Callable[[], None]]] = {}
+        self._guests: dict[Stream | Waiter, tuple[Right, Callable[[], None]]] = {}
         self.stopping = asyncio.Event()
 
     def start(self, on_thread: OnThread) -> None:
@@ -59,7 +62,7 @@ class Hub:
         gauges.streams.set(0)
         gauges.waits.set(0)
         # Several tasks: a storage that hangs must not silence the streams.
-        works = (self._keep_alive, self._reconcile, self._dismiss)
+        works = (self._keep_alive, self._reconcile, self._gather, self._dismiss)
         self._tasks = [self._loop.create_task(work()) for work in works]
         self._hints.start()
         lease_changed.connect(self._changed)
@@ -73,12 +76,18 @@ class Hub:
         self._hints.stop()
         for task in self._tasks:
             task.cancel()
-        for topic in self._topics.values():
-            for stream in topic.streams:
-                stream.end(sse.bye("shutdown"))
+        for stream in self._streams:
+            stream.end(sse.bye("shutdown"))
+
+    def tell(self, name: Name) -> None:
+        """Something about `name` changed here: let all processes know. Call it after the commit, from any thread."""
+        self._hints.tell(name)
+        self.hear([name])
 
     def hear(self, names: Iterable[Name]) -> None:
         """Wake the topics of these names; from any thread."""
+        names = list(names)
+        self._audience.note(space for space, _ in names)
         watched = [name for name in names if name in self._topics]
         if watched and self._loop:
             # The loop may be closing under a thread that still commits.
@@ -96,24 +105,40 @@ class Hub:
         return topic is not None and bool(topic.waiters)
 
     @contextmanager
-    def stream(self, ticket: WatchTicket, cut: Callable[[], None]) -> Iterator[Stream]:
-        """A place among the streams of the ticket's name; `cut` closes the connection of one that lags."""
-        stream = Stream(ticket, cut)
-        farewell = partial(stream.end, sse.bye("revoked"))
-        with (
-            self._topic(ticket.name) as topic,
-            self._guest(stream, ticket.principal, farewell),
-            gauges.streams.track_inprogress(),
-        ):
-            topic.streams.add(stream)
-            # What changed between the view's reading and this line woke nobody.
-            topic.refresh()
+    def stream(self, ticket: StreamTicket, cut: Callable[[], None]) -> Iterator[Stream]:
+        """A place among the streams of what the ticket names; `cut` closes the connection of one that lags."""
+        with ExitStack() as stack:
+            stream = (
+                self._watch(stack, ticket, cut) if isinstance(ticket, WatchTicket) else (self._page(stack, ticket, cut))
+            )
+            self._streams.add(stream)
+            stack.callback(self._streams.discard, stream)
+            stack.enter_context(gauges.streams.track_inprogress())
             if self.stopping.is_set():
                 stream.end(sse.bye("shutdown"))
-            try:
-                yield stream
-            finally:
-                topic.streams.discard(stream)
+            yield stream
+
+    def _watch(self, stack: ExitStack, ticket: WatchTicket, cut: Callable[[], None]) -> Stream:
+        stream = Stream(ticket.opening, cut)
+        stack.enter_context(self._guest(stream, ticket.principal, partial(stream.end, sse.bye("revoked"))))
+        self._read(stack, ticket.name, Reader(stream, ticket.encoder, Position.of(ticket.state)))
+        return stream
+
+    def _page(self, stack: ExitStack, ticket: PageTicket, cut: Callable[[], None]) -> Stream:
+        stream = PageStream(cut)
+        stack.enter_context(self._guest(stream, ticket.visit, partial(stream.end, sse.bye("revoked"))))
+        for name, topic in ticket.names.items():
+            self._read(stack, name, Reader(stream, Hinting(topic), None))
+        self._audience.join(stream, ticket.spaces)
+        stack.callback(self._audience.leave, stream, ticket.spaces)
+        return stream
+
+    def _read(self, stack: ExitStack, name: Name, reader: Reader) -> None:
+        topic = stack.enter_context(self._topic(name))
+        topic.readers.add(reader)
+        stack.callback(topic.readers.discard, reader)
+        # What changed between the view's reading and this line woke nobody.
+        topic.refresh()
 
     @contextmanager
     def queue(self, ticket: WaitTicket) -> Iterator[Waiter]:
@@ -149,17 +174,16 @@ class Hub:
                 del self._topics[name]
 
     @contextmanager
-    def _guest(self, who: Stream | Waiter, principal: Principal | None, dismiss: Callable[[], None]) -> Iterator[None]:
-        if principal:
-            self._guests[who] = principal, dismiss
+    def _guest(self, who: Stream | Waiter, right: Right | None, dismiss: Callable[[], None]) -> Iterator[None]:
+        if right:
+            self._guests[who] = right, dismiss
         try:
             yield
         finally:
             self._guests.pop(who, None)
 
     def _changed(self, space: str, name: str, **_: Any) -> None:
-        self._hints.tell((space, name))
-        self.hear([(space, name)])
+        self.tell((space, name))
 
     def _wake(self, names: list[Name]) -> None:
         for name in names:
@@ -171,14 +195,19 @@ class Hub:
         while True:
             await asyncio.sleep(TICK_SECONDS)
             now = monotonic()
-            for topic in self._topics.values():
-                for stream in topic.streams:
-                    if now - stream.sending_since >= STUCK_SECONDS:
-                        stream.cut()
-                    elif now - stream.born_at >= settings.STREAM_SECONDS:
-                        stream.end(sse.bye("max_age"))
-                    elif now - stream.fed_at >= KEEPALIVE_SECONDS:
-                        stream.feed(sse.KEEPALIVE)
+            for stream in self._streams:
+                if now - stream.sending_since >= STUCK_SECONDS:
+                    stream.cut()
+                elif now - stream.born_at >= settings.STREAM_SECONDS:
+                    stream.end(sse.bye("max_age"))
+                else:
+                    stream.keep_alive(now)
+
+    async def _gather(self) -> None:
+        """Hint pages at what changed in whole spaces."""
+        while True:
+            await asyncio.sleep(GATHER_SECONDS)
+            self._audience.tell()
 
     async def _reconcile(self) -> None:
         """Find what no hint told of, asking for all names of a space at once."""
@@ -198,11 +227,11 @@ class Hub:
                 log.info("watches_wait_for_storage", cause=type(error).__name__)
 
     async def _dismiss(self) -> None:
-        """End what was begun with a key that is not what it was."""
+        """End what was begun with a key that is not what it was, or by a person who is not who they were."""
         assert self._on_thread is not None
         while True:
             await asyncio.sleep(RECHECK_SECONDS)
-            asked = {principal for principal, _ in self._guests.values()}
+            asked = {right for right, _ in self._guests.values()}
             if not asked:
                 continue
             try:
@@ -210,8 +239,8 @@ class Hub:
             except (Unavailable, DatabaseError) as error:
                 log.info("keys_wait_for_storage", cause=type(error).__name__)
                 continue
-            for principal, dismiss in list(self._guests.values()):
-                if principal in gone:
+            for right, dismiss in list(self._guests.values()):
+                if right in gone:
                     dismiss()
 
 

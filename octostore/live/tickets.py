@@ -18,6 +18,7 @@ from octostore.leases.models import LeaseEvent
 from octostore.leases.watching import State
 from octostore.live.hints import Name
 from octostore.teams.principals import Principal
+from octostore.teams.visits import Visit
 
 # Never compressed, never buffered, never stored: proxies hold streams back otherwise.
 STREAM_HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
@@ -71,18 +72,33 @@ class WaitTicket:
     principal: Principal | None = None
 
 
+@dataclass(slots=True, kw_only=True)
+class PageTicket:
+    """A page's stream to open, of hints alone: under which topics it is told of which names and whole spaces."""
+
+    names: dict[Name, str]
+    # The empty space stands for all of them.
+    spaces: dict[str, str]
+    give_back: Callable[[], None]
+    visit: Visit | None = None
+
+
+StreamTicket = WatchTicket | PageTicket
+Ticket = WatchTicket | PageTicket | WaitTicket
+
+
 class TicketResponse(HttpResponse):
     """An answer that is not one yet; who serves the ticket takes it, and gives its seat back."""
 
-    def __init__(self, ticket: WatchTicket | WaitTicket) -> None:
+    def __init__(self, ticket: Ticket) -> None:
         super().__init__(content_type="text/event-stream", headers=STREAM_HEADERS)
-        self._ticket: WatchTicket | WaitTicket | None = ticket
+        self._ticket: Ticket | None = ticket
 
     @property
-    def ticket(self) -> WatchTicket | WaitTicket | None:
+    def ticket(self) -> Ticket | None:
         return self._ticket
 
-    def take(self) -> WatchTicket | WaitTicket | None:
+    def take(self) -> Ticket | None:
         ticket, self._ticket = self._ticket, None
         return ticket
 

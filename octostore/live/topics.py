@@ -15,7 +15,8 @@ from octostore.leases.outcomes import Vacant
 from octostore.leases.watching import Look, Position, State, look
 from octostore.lib.errors import Unavailable
 from octostore.live.hints import Name
-from octostore.live.streams import Stream
+from octostore.live.streams import Reader
+from octostore.live.tickets import Encoder
 
 # The timer only wakes; a little late it finds the deadline passed, a little early it would look twice.
 LATE_SECONDS = 0.002
@@ -46,7 +47,7 @@ class Topic:
 
     def __init__(self, name: Name, on_thread: OnThread) -> None:
         self.name = name
-        self.streams: set[Stream] = set()
+        self.readers: set[Reader] = set()
         # In the order in which their requests came.
         self.waiters: list[Waiter] = []
         self._on_thread = on_thread
@@ -58,7 +59,7 @@ class Topic:
 
     @property
     def is_idle(self) -> bool:
-        return not self.streams and not self.waiters
+        return not self.readers and not self.waiters
 
     def wake(self) -> None:
         """Something may have changed: let the first waiter try, and tell the streams what the row says."""
@@ -67,7 +68,7 @@ class Topic:
 
     def refresh(self) -> None:
         """Tell the streams what the row says."""
-        if self.streams:
+        if self.readers:
             self._stale = True
             if self._reading is None:
                 self._reading = asyncio.get_running_loop().create_task(self._read())
@@ -114,7 +115,7 @@ class Topic:
 
     async def _read(self) -> None:
         try:
-            while self._stale and self.streams:
+            while self._stale and self.readers:
                 self._stale = False
                 await self._tell()
         except Unavailable as error:
@@ -128,22 +129,26 @@ class Topic:
 
         Nearly always all know the same; who has just come may be behind or ahead of the others.
         """
-        alike: dict[Position, list[Stream]] = defaultdict(list)
-        for stream in self.streams:
-            alike[stream.told].append(stream)
-        for told, streams in alike.items():
-            seen: Look = await self._on_thread(look, *self.name, told.revision)
+        alike: dict[Position | None, list[Reader]] = defaultdict(list)
+        for reader in self.readers:
+            alike[reader.told].append(reader)
+        for told, readers in alike.items():
+            seen: Look = await self._on_thread(look, *self.name, told.revision if told else None)
             self.observe(seen.state)
             position = Position.of(seen.state)
-            frames = _frames(seen, streams[0], told)
-            for stream in streams:
-                stream.told = position
-                for frame in frames:
-                    stream.feed(frame)
+            encoded: dict[type[Encoder], list[bytes]] = {}
+            for reader in readers:
+                reader.told = position
+                kind = type(reader.encoder)
+                if kind not in encoded:
+                    encoded[kind] = _frames(seen, reader.encoder, told)
+                for frame in encoded[kind]:
+                    reader.stream.feed(frame)
 
 
-def _frames(seen: Look, stream: Stream, told: Position) -> list[bytes]:
-    encoder = stream.encoder
+def _frames(seen: Look, encoder: Encoder, told: Position | None) -> list[bytes]:
+    if told is None:
+        return [encoder.state(seen.state, with_id=False)]
     if seen.reset:
         return [encoder.state(seen.state, kind="reset", with_id=True)]
     frames = [encoder.event(event) for event in seen.events]

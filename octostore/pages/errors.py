@@ -6,16 +6,40 @@ import sys
 from typing import Any
 
 import structlog
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 
 from octostore.api import errors as api
 from octostore.api.request_id import request_id_of, route_of
-from octostore.lib.errors import DomainError, Forbidden, NotFound
+from octostore.lib.errors import AuthenticationRequired, DomainError, Forbidden, NotFound
 from octostore.pages.display import display
-from octostore.pages.middleware import is_page
+from octostore.pages.fragments import asks_for_part
+from octostore.pages.middleware import GetResponse, is_page
 
 log = structlog.get_logger("octostore.errors")
+
+
+class DomainErrorMiddleware:
+    """Tells what a page's view raised by a page; who must sign in first is sent there, and comes back after."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if not isinstance(exception, DomainError):
+            return None
+        if (
+            isinstance(exception, AuthenticationRequired)
+            and request.accepts("text/html")
+            and not asks_for_part(request)
+        ):
+            return redirect_to_login(request.get_full_path())
+        return _answer(request, exception, exception)
 
 
 def handler400(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -48,7 +72,10 @@ def page(request: HttpRequest, error: DomainError) -> HttpResponse:
         "request": request,
         **display(request),
     }
-    return HttpResponse(render_to_string("pages/error.html", context), status=error.answer_status)
+    response = HttpResponse(render_to_string("pages/error.html", context), status=error.answer_status)
+    if error.retry_after_ms is not None:
+        response["Retry-After"] = str(-(-error.retry_after_ms // 1000))
+    return response
 
 
 def _answer(request: HttpRequest, error: DomainError, cause: BaseException | None) -> HttpResponse:

@@ -18,7 +18,7 @@ from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Sco
 
 from octostore.lib.errors import Unavailable
 from octostore.live.hub import hub
-from octostore.live.tickets import TicketResponse, Turn, WaitTicket, WatchTicket
+from octostore.live.tickets import StreamTicket, Ticket, TicketResponse, Turn, WaitTicket
 from octostore.server.body import BodyTimeout, BodyTooLarge, ClientGone, discard_body, read_body
 from octostore.server.environ import build_environ, refused, with_body
 from octostore.server.lanes import Lane, Overloaded
@@ -37,7 +37,7 @@ class Answer:
     headers: list[tuple[bytes, bytes]]
     body: bytes
     # What the request becomes instead of being answered.
-    ticket: WatchTicket | WaitTicket | None = None
+    ticket: Ticket | None = None
     # Takes back what was done for a client that turns out to have gone.
     undo: Callable[[], None] | None = None
 
@@ -81,7 +81,7 @@ class Bridge:
             answer, refusal = await self._answer(scope, receive, time.monotonic())
         except ClientGone:
             return
-        if isinstance(answer.ticket, WatchTicket):
+        if isinstance(answer.ticket, StreamTicket):
             extensions: Any = scope["extensions"]
             close = extensions[UNFRAMED]["call"]() if UNFRAMED in extensions else None
             await serve_stream(

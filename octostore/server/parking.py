@@ -12,7 +12,7 @@ from asgiref.typing import ASGIReceiveCallable, ASGISendCallable
 
 from octostore.lib.errors import Unavailable
 from octostore.live.hub import Hub
-from octostore.live.tickets import Turn, WaitTicket, WatchTicket
+from octostore.live.tickets import StreamTicket, Ticket, Turn, WaitTicket
 from octostore.live.topics import OnThread, Waiter
 from octostore.server.body import ClientGone
 from octostore.server.lanes import Overloaded
@@ -22,7 +22,7 @@ class Answered(Protocol):
     """What entering a view again brings, as far as a wait needs to know."""
 
     @property
-    def ticket(self) -> WatchTicket | WaitTicket | None: ...
+    def ticket(self) -> Ticket | None: ...
 
     @property
     def undo(self) -> Callable[[], None] | None: ...
@@ -33,7 +33,7 @@ Parked = TypeVar("Parked", bound=Answered)
 
 async def serve_stream(
     hub: Hub,
-    ticket: WatchTicket,
+    ticket: StreamTicket,
     headers: list[tuple[bytes, bytes]],
     receive: ASGIReceiveCallable,
     send: ASGISendCallable,

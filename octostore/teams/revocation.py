@@ -1,4 +1,4 @@
-"""Whether what was opened by a key may go on."""
+"""Whether what was opened by a key, or by a person on a page, may go on."""
 
 from __future__ import annotations
 
@@ -9,14 +9,23 @@ from django.utils import timezone
 
 from octostore.teams.models import ApiKey
 from octostore.teams.principals import Principal
+from octostore.teams.visits import Visit, still_there
 from octostore.teams.writing import reading
 
+Right = Principal | Visit
 
-def still_valid(principals: Set[Principal]) -> set[Principal]:
-    """Those whose key could still be used as it was: not revoked, not expired, nor rotated or narrowed since.
 
-    One query. Raises Unavailable.
-    """
+def still_valid(rights: Set[Right]) -> set[Right]:
+    """Those that could still be used as they were. Raises Unavailable."""
+    keys = {one for one in rights if isinstance(one, Principal)}
+    visits = {one for one in rights if isinstance(one, Visit)}
+    return _usable(keys) | still_there(visits)
+
+
+def _usable(principals: Set[Principal]) -> set[Principal]:
+    """Those whose key was not revoked, has not expired, and was neither rotated nor narrowed since. One query."""
+    if not principals:
+        return set()
     in_time = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
     found = ApiKey.objects.filter(in_time, id__in={one.key_id for one in principals}, revoked_at=None)
     rows = reading(lambda: list(found.values_list("id", "rotation", "scopes", "prefix")))

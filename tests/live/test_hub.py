@@ -207,7 +207,7 @@ class TestStreams:
         play(scene)
 
     def test_silence_is_broken(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(hubs, "KEEPALIVE_SECONDS", 0.3)
+        monkeypatch.setattr(streams, "KEEPALIVE_SECONDS", 0.3)
         monkeypatch.setattr(hubs, "TICK_SECONDS", 0.1)
 
         async def scene(bench: Bench) -> None:

@@ -20,7 +20,7 @@ from octostore.teams.models import ApiKey, Team
 from tests.locks.cast import Worker, found_team, issue
 
 # Pages for people, behind sessions and not behind keys.
-PAGES = ("accounts/", "staff/", "invitations/")
+PAGES = ("accounts/", "staff/", "invitations/", "r/", "t/", "ops/", "start", "try", "live", "display", "keyboard")
 KEYED: dict[str, list[str]] = {"apiKey": []}
 LOCK = "repo/issue-1842"
 # What differs between two answers that say the same.

@@ -48,13 +48,18 @@ class Parser:
         self._text = b""
 
     def feed(self, piece: bytes, at: float) -> Iterator[Frame]:
+        for block in self.blocks(piece):
+            yield parse_frame(block, at)
+
+    def blocks(self, piece: bytes) -> Iterator[str]:
+        """What stands between blank lines."""
         self._raw += piece
         if self.status is None and not self._read_head():
             return
         self._dechunk()
         *blocks, self._text = self._text.split(b"\n\n")
         for block in blocks:
-            yield parse_frame(block.decode("utf-8", "strict"), at)
+            yield block.decode("utf-8", "strict")
 
     @property
     def body(self) -> bytes:
