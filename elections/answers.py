@@ -27,10 +27,14 @@ from octostore.leases.outcomes import Granted, Held, Hold, Past, Vacant
 ENDS: dict[Ending, End] = {Ending.RELEASED: "resigned", Ending.EXPIRED: "expired", Ending.REVOKED: "removed"}
 
 
-def room(election_id: str) -> RoomOutput:
+def room(election_id: str, service_url: str) -> RoomOutput:
     path = f"/elections/{election_id}"
     return RoomOutput(
-        election_id=election_id, campaign_path=f"{path}/campaign", status_path=path, watch_path=f"{path}/watch"
+        election_id=election_id,
+        campaign_path=f"{path}/campaign",
+        status_path=path,
+        watch_path=f"{path}/watch",
+        url=f"{service_url}/r/{election_id}",
     )
 
 

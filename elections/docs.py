@@ -74,8 +74,10 @@ create = document(
     summary="Make up a room",
     description=(
         "A room is an address: 24 random bytes that nobody guesses. Nothing is stored, and no body is needed. "
-        "Anybody who knows the address can campaign there."
+        "Anybody who knows the address can campaign there. With `Accept: text/plain` or `?format=sh` the answer is a "
+        "commented shell script with the address filled in."
     ),
+    parameters=[parameter("query", "format", "`sh` for the script; anything else is ignored.")],
     answers={
         201: Answer(
             description="A fresh address",
@@ -86,8 +88,10 @@ create = document(
                     campaign_path=f"/elections/{ROOM}/campaign",
                     status_path=f"/elections/{ROOM}",
                     watch_path=f"/elections/{ROOM}/watch",
+                    url=f"https://octo.example/r/{ROOM}",
                 )
             },
+            text="# A room of your own. Its id is all there is: whoever knows it can campaign there.\n",
         )
     },
     errors=[*BODY_ERRORS, OFF, OVER_BUDGET],

@@ -78,6 +78,7 @@ class RoomOutput(Struct, kw_only=True):
     campaign_path: str
     status_path: str
     watch_path: str
+    url: Annotated[str, _documented("The room's page, for people", format="uri")]
 
 
 class LeaderOutput(Struct, kw_only=True, tag_field="status", tag="leader"):

@@ -20,11 +20,11 @@ from octostore.live.tickets import WaitTicket, WatchTicket
 REPLAYED = {"Idempotent-Replayed": "true"}
 
 
-def create(body: Body, caller: Caller) -> Reply:
+def create(body: Body, caller: Caller, *, service_url: str) -> Reply:
     body()
     services.require_open()
     services.open_room(client=caller.client)
-    return Reply(shape=answers.room(ids.mint_election_id()), status=201)
+    return Reply(shape=answers.room(ids.mint_election_id(), service_url), status=201)
 
 
 @counted_as(services.SPACE)

@@ -6,6 +6,9 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from elections import docs, verbs
+from elections.script import script
+from elections.shapes import RoomOutput
+from octostore.api.address import service_url
 from octostore.api.bodies import read_object
 from octostore.api.door import caller_of, respond
 from octostore.api.views import JsonView
@@ -14,7 +17,11 @@ from octostore.api.views import JsonView
 class ElectionsView(JsonView):
     @docs.create
     def post(self, request: Request) -> HttpResponse:
-        return respond(verbs.create(lambda: read_object(request), caller_of(request)))
+        reply = verbs.create(lambda: read_object(request), caller_of(request), service_url=service_url(request))
+        if _wants_script(request):
+            assert isinstance(reply.shape, RoomOutput)
+            return HttpResponse(script(reply.shape), status=reply.status, content_type="text/plain; charset=utf-8")
+        return respond(reply)
 
 
 class ElectionView(JsonView):
@@ -59,3 +66,11 @@ class TermView(JsonView):
     @docs.term_status
     def get(self, request: Request, election_id: str, term: str) -> HttpResponse:
         return respond(verbs.term_status(election_id, term))
+
+
+def _wants_script(request: Request) -> bool:
+    """Whether the caller asks for text more than for JSON; curl, which takes anything, gets JSON."""
+    if request.query_params.get("format") == "sh":
+        return True
+    preferred: str | None = request._request.get_preferred_type(["application/json", "text/plain"])
+    return preferred == "text/plain"

@@ -90,6 +90,8 @@ class Answer:
     shape: Any = None
     examples: Mapping[str, Any] = field(default_factory=dict)
     media_type: str = "application/json"
+    # How the answer begins where plain text is asked for, if it can be had as such.
+    text: str = ""
     headers: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # name: description, example
 
 
@@ -208,6 +210,8 @@ def _answer(answer: Answer, components: Schema) -> Schema:
     response: Schema = {"description": answer.description, "headers": _refer(HEADER) | headers}
     if answer.shape is not None:
         response["content"] = _content(answer.shape, answer.examples, answer.media_type, components)
+    if answer.text:
+        response["content"] |= _content({"type": "string"}, {"Text": answer.text}, "text/plain", components)
     return response
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from pytest_django.fixtures import Settings
 
 from tests.elections.bad_input import Fault, bodies, refuses
 from tests.elections.rooms import caller, win
@@ -23,6 +24,7 @@ class TestAnAddress:
             "campaign_path": f"/elections/{room}/campaign",
             "status_path": f"/elections/{room}",
             "watch_path": f"/elections/{room}/watch",
+            "url": f"http://testserver/r/{room}",
         }
         assert answer.headers["Cache-Control"] == "no-store"
 
@@ -36,6 +38,47 @@ class TestAnAddress:
         won = client.post(created["campaign_path"], json={"candidate_id": "atlas"}).json()
         assert won["election_id"] == created["election_id"]
         assert won["status"] == "leader"
+
+
+class TestItsPage:
+    @pytest.mark.parametrize(("https", "scheme"), [(False, "http"), (True, "https")])
+    def test_is_named_by_the_host_that_was_asked(
+        self, client: Client, settings: Settings, https: bool, scheme: str
+    ) -> None:
+        settings.HTTPS = https
+        body = client.post("/elections", headers={"Host": "octo.example:8443"}).json()
+        assert body["url"] == f"{scheme}://octo.example:8443/r/{body['election_id']}"
+
+    @pytest.mark.parametrize("host", ["evil.example", "a b", "", "octo.example/x"])
+    def test_is_named_by_an_allowed_host_whatever_was_asked(
+        self, client: Client, settings: Settings, host: str
+    ) -> None:
+        settings.ALLOWED_HOSTS = ["octo.example"]
+        assert client.post("/elections", headers={"Host": host}).json()["url"].startswith("http://octo.example/r/")
+
+    def test_unsound_host_is_not_repeated(self, client: Client) -> None:
+        assert "<" not in client.post("/elections", headers={"Host": "<b>"}).json()["url"]
+
+
+class TestScript:
+    @pytest.mark.parametrize(
+        ("query", "accept"), [("?format=sh", "*/*"), ("", "text/plain"), ("", "text/plain, application/json;q=0.5")]
+    )
+    def test_is_answered_to_who_asks_for_text(self, query: str, accept: str) -> None:
+        with caller() as client:
+            client.event_hooks = {"response": []}
+            answer = client.post(f"/elections{query}", headers={"Accept": accept})
+        assert answer.status_code == 201
+        assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+        assert re.search(r"^ROOM='http://testserver/elections/[A-Za-z0-9_-]{32}'$", answer.text, re.MULTILINE)
+        assert "$LEADER_TOKEN" in answer.text
+
+    @pytest.mark.parametrize(
+        "accept", ["*/*", "application/json", "application/json, text/plain", "image/png", "nonsense"]
+    )
+    def test_is_not_answered_to_others(self, client: Client, accept: str) -> None:
+        answer = client.post("/elections?format=yaml", headers={"Accept": accept})
+        assert answer.headers["Content-Type"] == "application/json"
 
 
 class TestBodies:
