@@ -156,9 +156,9 @@ def term_status(*, election_id: str, term: int) -> TermStatus:
     return TermStatus(status="current" if current else "ended", current_term=current)
 
 
-def terms(*, election_id: str, limit: int) -> list[Past]:
-    """The room's last terms, newest first, as far as they are kept."""
-    return history.terms(SPACE, election_id, limit=min(limit, settings.TERMS_KEPT))
+def terms(*, election_id: str, limit: int, before: int | None = None) -> list[Past]:
+    """The room's last terms, or those below the term `before`, newest first, as far as they are kept."""
+    return history.terms(SPACE, election_id, limit=min(limit, settings.TERMS_KEPT), before=before)
 
 
 def forget_idle_rooms() -> int:

@@ -8,8 +8,8 @@ from octostore.leases.outcomes import Past
 from octostore.leases.rows import Row
 
 
-def terms(space: str, name: str, *, limit: int) -> list[Past]:
-    """The name's last `limit` terms as their events recorded them, newest first.
+def terms(space: str, name: str, *, limit: int, before: int | None = None) -> list[Past]:
+    """The name's last `limit` terms as their events recorded them, newest first; those below the term `before`.
 
     A term past its deadline whose end nobody has marked is told as ended then.
     """
@@ -17,8 +17,10 @@ def terms(space: str, name: str, *, limit: int) -> list[Past]:
     if row is None:
         return []
     # A term has at most two events: its beginning and its end.
-    newest = LeaseEvent.objects.filter(lease_id=row.id).order_by("-incarnation", "-n")[: 2 * limit]
-    recorded = storage.read(newest)
+    newest = LeaseEvent.objects.filter(lease_id=row.id).order_by("-incarnation", "-n")
+    if before is not None:
+        newest = newest.filter(term__lt=before)
+    recorded = storage.read(newest[: 2 * limit])
     ends = {event.term: event for event in recorded if event.kind != LeaseEvent.Kind.ACQUIRED}
     begins = [event for event in recorded if event.kind == LeaseEvent.Kind.ACQUIRED][:limit]
     return [_past(begin, ends.get(begin.term), row) for begin in begins]
