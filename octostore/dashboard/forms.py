@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from locks import rules
 from octostore.dashboard.once import OnceForm
+from octostore.dashboard.queries import leases, locks
 from octostore.lib import ids
 from octostore.teams import keys
 from octostore.teams.models import Role
@@ -164,6 +165,10 @@ class InviteForm(OnceForm):
         return emails
 
 
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(choices=Role.choices)
+
+
 class AuditForm(forms.Form):
     """Which entries of the audit log are wanted; everything may be left out."""
 
@@ -183,12 +188,14 @@ class LocksForm(forms.Form):
 
     # As it stands in addresses; what Django calls so of a form is another thing.
     prefix = forms.CharField(label="Begins with", required=False, max_length=256, strip=False)  # type: ignore[assignment]
-    status = forms.ChoiceField(required=False, choices=[])
-    holder = forms.CharField(required=False, max_length=64)
-
-    def __init__(self, *args: Any, statuses: list[tuple[str, str]], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["status"].choices = statuses  # type: ignore[attr-defined]
+    status = forms.ChoiceField(
+        choices=[
+            (locks.ACTIVE, "Held or delayed"),
+            *((status, status.capitalize()) for status in leases.STATUSES),
+            (locks.ALL, "All"),
+        ],
+    )
+    holder = forms.CharField(label="Holder has", required=False, max_length=64)
 
 
 def _end_of(day: Any) -> datetime:

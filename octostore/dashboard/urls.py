@@ -6,7 +6,7 @@ from django.urls import URLPattern, path
 
 from octostore.dashboard import access
 from octostore.dashboard.access import View
-from octostore.dashboard.views import keys
+from octostore.dashboard.views import keys, locks, members, sessions
 from octostore.teams.roles import Permission
 
 
@@ -15,11 +15,25 @@ def team(route: str, view: View, permission: Permission, name: str, *, lately: b
     return path(f"t/<slug:slug>{route}", access.for_members(view, permission, lately=lately), name=f"team_{name}")
 
 
-VIEW, MANAGE_KEYS = Permission.VIEW, Permission.MANAGE_KEYS
+VIEW, MANAGE_KEYS, MANAGE_MEMBERS = Permission.VIEW, Permission.MANAGE_KEYS, Permission.MANAGE_MEMBERS
 
 urlpatterns = [
+    team("/locks", locks.index, VIEW, "locks"),
+    # The last part of a lock's name is no verb of the API, so neither are these addresses the names of locks.
+    team("/locks/<path:name>/revoke", locks.revoke, Permission.REVOKE_LOCKS, "revoke_lock"),
+    team("/locks/<path:name>", locks.detail, VIEW, "lock"),
+    team("/sessions", sessions.index, VIEW, "sessions"),
+    team("/sessions/<int:number>", sessions.detail, VIEW, "session"),
+    team("/sessions/<int:number>/terminate", sessions.terminate, Permission.END_SESSIONS, "terminate_session"),
     team("/keys", keys.index, VIEW, "keys"),
     team("/keys/new", keys.create, MANAGE_KEYS, "new_key", lately=True),
     team("/keys/<slug:visible>/rotate", keys.rotate, MANAGE_KEYS, "rotate_key", lately=True),
     team("/keys/<slug:visible>/revoke", keys.revoke, MANAGE_KEYS, "revoke_key", lately=True),
+    team("/members", members.index, VIEW, "members"),
+    team("/members/invite", members.invite, MANAGE_MEMBERS, "invite"),
+    team("/invitations/<int:invitation>/renew", members.renew_invitation, MANAGE_MEMBERS, "renew_invitation"),
+    team("/invitations/<int:invitation>/withdraw", members.withdraw_invitation, MANAGE_MEMBERS, "withdraw_invitation"),
+    team("/members/<int:member>/role", members.change_role, MANAGE_MEMBERS, "change_role"),
+    # Everybody may leave; taking others out asks for more, in the view.
+    team("/members/<int:member>/remove", members.remove, VIEW, "remove_member"),
 ]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from pytest_django.fixtures import Settings
 from octostore.leases.models import Lease, LeaseEvent, LeaseGroup
 from octostore.teams.models import ApiKey, AuditEntry, Invitation, Membership, Quota, Role, Team
 from tests.dashboard.cast import Person
+from tests.locks.cast import Worker, issue
 from tests.pages.browser import Browser, somebody
 from tests.teams.cast import found_team
 
@@ -67,3 +68,10 @@ def stored() -> Callable[[], list[Any]]:
     """Reads every row that a page could change."""
     models = (ApiKey, AuditEntry, Invitation, Membership, Quota, Team, Lease, LeaseEvent, LeaseGroup)
     return lambda: [row for model in models for row in model.objects.order_by("pk").values()]
+
+
+@pytest.fixture
+def worker(team: Team) -> Iterator[Worker]:
+    """A worker of the team, whose key is called `ci`."""
+    with Worker(issue(team, "locks", name="ci")) as one:
+        yield one

@@ -5,19 +5,21 @@ Instants and lengths are milliseconds.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 
-from octostore.leases import history, pseudonyms, storage
+from octostore.leases import history, pseudonyms, steadiness, storage
 from octostore.leases.models import Lease, LeaseEvent, LeaseGroup
 
 STATUSES = ("held", "expiring", "delayed", "free")
 # Above every character that a name may have: the end of all names with one beginning.
 LAST = "\U0010ffff"
-# Flapping: so many new terms within a while; over once there are fewer than two in as long.
-FLAPS, CALM, WHILE_MS = 4, 2, 5 * 60 * 1000
+# How many whiles are looked back on to tell whether a name that flapped has become calm.
+REMEMBERED = 3
 
 _COLUMNS = (
     "id",
@@ -73,6 +75,10 @@ class Line:
         return self.status in {"held", "expiring"}
 
     @property
+    def ttl(self) -> timedelta:
+        return timedelta(milliseconds=self.ttl_ms)
+
+    @property
     def folders(self) -> list[tuple[str, str]]:
         """The parts of the name above the last one, each with the prefix that all names in it have."""
         parts = self.name.split("/")
@@ -91,8 +97,11 @@ class Term:
     holder: str
     holder_id: str
     charged_to: str
+    # What the team calls that key; empty where it is none of its keys.
+    key_name: str = ""
     began_at: int
     ended_at: int | None
+    lasted: timedelta
     # `released`, `expired` or `revoked`; empty while it lasts.
     ending: str
     renewals: int
@@ -148,8 +157,8 @@ def lines(query: QuerySet[Lease], space: str, at: int) -> list[Line]:
     return [_line(row, space, at, flapping) for row in found]
 
 
-def terms(space: str, name: str, *, limit: int) -> list[Term]:
-    """The name's last terms, newest first."""
+def terms(space: str, name: str, *, limit: int, at: int) -> list[Term]:
+    """The name's last terms, newest first; one that goes on has lasted until `at`."""
     return [
         Term(
             term=past.term,
@@ -158,6 +167,7 @@ def terms(space: str, name: str, *, limit: int) -> list[Term]:
             charged_to=past.charged_to,
             began_at=past.began_at,
             ended_at=past.ended_at,
+            lasted=timedelta(milliseconds=max(0, (past.ended_at or at) - past.began_at)),
             ending=past.ending or "",
             renewals=past.renewals,
             reason=past.reason,
@@ -169,18 +179,12 @@ def terms(space: str, name: str, *, limit: int) -> list[Term]:
 
 def flapping_among(ids: Any, at: int) -> set[int]:
     """Which of these names (numbers, or a query of them) change hands too often, as their kept events tell."""
-    recent = LeaseEvent.objects.filter(
-        lease_id__in=ids, kind=LeaseEvent.Kind.ACQUIRED, at__gt=at - 2 * WHILE_MS
-    ).order_by()
-    counted = recent.values_list("lease_id").annotate(
-        all=Count("id"), latest=Count("id", filter=Q(at__gt=at - WHILE_MS))
-    )
-    return {lease_id for lease_id, terms, latest in rows(counted) if is_flapping(latest, terms - latest)}
-
-
-def is_flapping(latest: int, before: int) -> bool:
-    """By the new terms of the latest while, and of the one before it."""
-    return latest >= FLAPS or (latest >= CALM and before >= FLAPS)
+    since = at - REMEMBERED * steadiness.WHILE_MS
+    recent = LeaseEvent.objects.filter(lease_id__in=ids, kind=LeaseEvent.Kind.ACQUIRED, at__gt=since)
+    began_at: dict[int, list[int]] = defaultdict(list)
+    for lease_id, instant in rows(recent.order_by("-at").values_list("lease_id", "at")):
+        began_at[lease_id].append(instant)
+    return {lease_id for lease_id, instants in began_at.items() if steadiness.is_flapping(instants, at)}
 
 
 def _line(row: dict[str, Any], space: str, at: int, flapping: set[int]) -> Line:

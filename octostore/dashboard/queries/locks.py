@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import QuerySet
 
@@ -18,6 +18,7 @@ PAGE = 50
 HISTORY = 50
 # Live names and those with a delay: what a team works with now.
 ACTIVE = "active"
+ALL = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,7 @@ class Asked:
     """Which locks are wanted; empty texts are no condition."""
 
     prefix: str = ""
-    # One of `leases.STATUSES`, or `ACTIVE`; empty for all.
+    # One of `leases.STATUSES`, or `ACTIVE`, or `ALL`.
     status: str = ACTIVE
     holder: str = ""
 
@@ -45,8 +46,8 @@ class Detail:
     # Who may acquire it, in the words of its acl; None for everybody.
     acl: list[str] | None
     terms: list[Term]
-    # What the team calls the keys the terms were acquired with.
-    key_names: dict[str, str]
+    # What the team calls the key it is held with, or was last.
+    key_name: str
 
 
 def page(by: Membership, asked: Asked, cursor: str | None) -> Page:
@@ -66,13 +67,15 @@ def detail(by: Membership, name: str) -> Detail | None:
     lines = leases.lines(Lease.objects.filter(space=by.lock_space, name=name), by.lock_space, at)
     if not lines:
         return None
-    terms = leases.terms(by.lock_space, name, limit=HISTORY)
+    [line] = lines
+    terms = leases.terms(by.lock_space, name, limit=HISTORY, at=at)
+    called = names_of(by, {term.charged_to for term in terms} | {line.charged_to})
     return Detail(
-        line=lines[0],
+        line=line,
         at=at,
         acl=services.status(principal=by, name=name).acl,
-        terms=terms,
-        key_names=names_of(by, {term.charged_to for term in terms} | {lines[0].charged_to}),
+        terms=[replace(term, key_name=called.get(term.charged_to, "")) for term in terms],
+        key_name=called.get(line.charged_to, ""),
     )
 
 
@@ -80,6 +83,8 @@ def _wanted(by: Membership, asked: Asked, at: int) -> QuerySet[Lease]:
     found = Lease.objects.filter(space=by.lock_space, name__gte=asked.prefix, name__lt=asked.prefix + leases.LAST)
     if asked.holder:
         found = found.filter(leases.live(at), holder__contains=asked.holder)
+    if asked.status == ALL:
+        return found
     if asked.status == ACTIVE:
         return found.filter(leases.live(at) | leases.of_status("delayed", at))
-    return found.filter(leases.of_status(asked.status, at)) if asked.status else found
+    return found.filter(leases.of_status(asked.status, at))

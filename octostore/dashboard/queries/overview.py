@@ -11,7 +11,7 @@ from django.utils import timezone
 from octostore.dashboard.queries import keys, leases, usage
 from octostore.dashboard.queries.keys import Key
 from octostore.dashboard.queries.usage import Used
-from octostore.leases import pseudonyms
+from octostore.leases import pseudonyms, steadiness
 from octostore.leases.models import Lease, LeaseEvent
 from octostore.teams import invitations
 from octostore.teams.models import Invitation, Membership
@@ -118,7 +118,7 @@ def _events(space: str) -> list[Event]:
 
 
 def _flapping(space: str, at: int) -> list[str]:
-    lately = Lease.objects.filter(space=space, began_at__gt=at - 2 * leases.WHILE_MS)
+    lately = Lease.objects.filter(space=space, began_at__gt=at - leases.REMEMBERED * steadiness.WHILE_MS)
     flapping = leases.flapping_among(lately.values("id"), at)
     found = Lease.objects.filter(id__in=list(flapping)[:FLAPPING]).order_by("name")
     return [name for (name,) in leases.rows(found.values_list("name"))]

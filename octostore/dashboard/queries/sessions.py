@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.db.models import Count, Q, QuerySet
 
@@ -37,8 +38,12 @@ class Session:
     held: int
 
     @property
+    def ttl(self) -> timedelta:
+        return timedelta(milliseconds=self.ttl_ms)
+
+    @property
     def kept_at(self) -> int:
-        """When it last said that it lives."""
+        """When it last said that it lives, or began."""
         return self.expires_at - self.ttl_ms
 
 

@@ -12,7 +12,7 @@ from octostore.dashboard import once
 from octostore.dashboard.forms import KeyForm, OptionalReasonForm, RotateForm
 from octostore.dashboard.queries import keys as queries
 from octostore.dashboard.queries.keys import Key
-from octostore.dashboard.showing import service_url, show
+from octostore.dashboard.showing import service_url, show, tell
 from octostore.lib.errors import InvalidInput, NotFound
 from octostore.teams import services
 from octostore.teams.keys import Issued
@@ -27,7 +27,7 @@ def index(request: HttpRequest, by: Membership) -> HttpResponse:
     if shown not in queries.SHOWN:
         raise InvalidInput("There is no such list of keys")
     keys = queries.listing(by.team, shown)
-    return show(request, by, "keys/index.html", keys=keys, shown=shown)
+    return show(request, by, "keys/index.html", {"keys": keys, "shown": shown})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -35,7 +35,7 @@ def create(request: HttpRequest, by: Membership) -> HttpResponse:
     """A form, and its answer: the whole key, this once."""
     form = KeyForm(request.POST or None)
     if request.method != "POST":
-        return show(request, by, "keys/new.html", form=form)
+        return show(request, by, "keys/new.html", {"form": form})
     if form.is_valid():
         if not once.is_first(request, form):
             return _done_already(request, by)
@@ -53,7 +53,7 @@ def create(request: HttpRequest, by: Membership) -> HttpResponse:
             form.add_error(None, error.details or error.text)
         else:
             return _made(request, by, issued)
-    return show(request, by, "keys/new.html", form=form, status=422)
+    return show(request, by, "keys/new.html", {"form": form}, status=422)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -66,7 +66,7 @@ def rotate(request: HttpRequest, by: Membership, visible: str) -> HttpResponse:
             return _done_already(request, by)
         issued = services.replace_key(by=by, visible=visible, ends_in=form.length(), request_id=request_id_of(request))
         return _made(request, by, issued, old=queries.one(by.team, visible))
-    return show(request, by, "keys/rotate.html", form=form, key=key, status=422 if form.errors else 200)
+    return show(request, by, "keys/rotate.html", {"form": form, "key": key}, status=422 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -77,9 +77,10 @@ def revoke(request: HttpRequest, by: Membership, visible: str) -> HttpResponse:
         services.revoke_key(
             by=by, visible=visible, reason=form.cleaned_data["reason"], request_id=request_id_of(request)
         )
+        tell(by, "keys")
         messages.success(request, f"Revoked the key {key.name} (osk_{visible}…). It is refused from now on.")
         return redirect("team_keys", by.team.slug)
-    return show(request, by, "keys/revoke.html", form=form, key=key, status=422 if form.errors else 200)
+    return show(request, by, "keys/revoke.html", {"form": form, "key": key}, status=422 if form.errors else 200)
 
 
 def _usable(by: Membership, visible: str) -> Key:
@@ -90,8 +91,10 @@ def _usable(by: Membership, visible: str) -> Key:
 
 
 def _made(request: HttpRequest, by: Membership, issued: Issued, old: Key | None = None) -> HttpResponse:
+    tell(by, "keys")
     made = queries.one(by.team, issued.key.visible)
-    return show(request, by, "keys/made.html", key=made, text=issued.text, old=old, url=service_url(request))
+    context = {"key": made, "text": issued.text, "old": old, "url": service_url(request)}
+    return show(request, by, "keys/made.html", context)
 
 
 def _done_already(request: HttpRequest, by: Membership) -> HttpResponse:
