@@ -99,6 +99,16 @@ def saying(raw: bytes) -> Behaviour:
     return behave
 
 
+def refusing(raw: bytes) -> Behaviour:
+    """Sends these bytes and closes over whatever was not read, which breaks the other side's writing off."""
+
+    def behave(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(raw)
+        connection.shutdown(socket.SHUT_WR)
+
+    return behave
+
+
 def dripping(head: bytes, drop: bytes, pause: float) -> Behaviour:
     """Sends `head`, then `drop` again and again with a pause after each, for ever."""
 
@@ -147,6 +157,18 @@ def deaf(over: threading.Event) -> Behaviour:
         over.wait(10)
 
     return behave
+
+
+@contextmanager
+def full() -> Iterator[tuple[str, int]]:
+    """The address of a receiver that takes no more connections in, and refuses none."""
+    with ExitStack() as stack:
+        server = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(3):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(server.getsockname())
+        yield server.getsockname()
 
 
 def _with_tls(connection: socket.socket, certificate: trustme.LeafCert, receiver: Receiver) -> ssl.SSLSocket:

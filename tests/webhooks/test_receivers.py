@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import gzip
 import socket
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import trustme
@@ -16,47 +15,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octostore import __version__
-from octostore.lib import dialling, outbound
-from octostore.lib.outbound import Answer, Failure, FailureReason, Policy, post
+from octostore.lib import dialling
+from octostore.lib.outbound import Answer, Failure, FailureReason
+from tests.webhooks.calls import HEAD, answer, call, failure, point
 from tests.webhooks.hostile import Network
 from tests.webhooks.receivers import (
     Behaviour,
     answering,
-    deaf,
     dripping,
     flooding,
     receiving,
+    refusing,
     resetting,
     saying,
-    silent,
 )
-
-PRIVATE = Policy(allow_private=True)
-SOON = timedelta(seconds=2)
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
-
-
-def call(url: str, *, body: bytes = b"{}", seconds: float = 5) -> Answer | Failure:
-    return post(url, body=body, headers={"Content-Type": "application/json"}, policy=PRIVATE, seconds=seconds)
-
-
-def answer(behaviour: Behaviour, seconds: float = 5) -> Answer:
-    with receiving(behaviour) as receiver:
-        answered = call(receiver.url(), seconds=seconds)
-    assert isinstance(answered, Answer)
-    return answered
-
-
-def failure(behaviour: Behaviour, seconds: float = 5) -> FailureReason:
-    with receiving(behaviour) as receiver:
-        answered = call(receiver.url(), seconds=seconds)
-    assert isinstance(answered, Failure)
-    return answered.reason
 
 
 @pytest.fixture(scope="module")
 def authority() -> trustme.CA:
     return trustme.CA()
+
+
+@pytest.fixture
+def trusted(authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[trustme.CA]:
+    """An authority that the system trusts."""
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    dialling.trust.cache_clear()
+    yield authority
+    dialling.trust.cache_clear()
 
 
 class TestTheRequest:
@@ -90,6 +77,16 @@ class TestTheRequest:
             assert isinstance(answered, Answer)
             assert answered.text == "six"
             assert f"Host: [::1]:{receiver.port}".encode() in receiver.requests[0]
+
+    @pytest.mark.parametrize("scheme", ["http", "https"])
+    def test_names_no_port_that_goes_without_saying(
+        self, scheme: str, trusted: trustme.CA, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        certificate = trusted.issue_cert("receiver.example") if scheme == "https" else None
+        with receiving(answering(), tls=certificate) as receiver:
+            point(monkeypatch, ("127.0.0.1", receiver.port))
+            call(f"{scheme}://receiver.example/")
+            assert b"\r\nHost: receiver.example\r\n" in receiver.requests[0]
 
     def test_of_64_threads_each_gets_its_own_answer(self) -> None:
         def echo(connection: socket.socket, request: bytes) -> None:
@@ -137,10 +134,10 @@ class TestAnAnswer:
         raw = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
         assert answer(saying(raw)).text == "hi"
 
-    def test_that_comes_before_the_body_was_read_counts(self) -> None:
-        refusing = saying(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
-        with receiving(refusing, reads=False) as receiver:
-            answered = call(receiver.url(), body=b"x" * 4_000_000)
+    @pytest.mark.parametrize("ending", [saying, refusing])
+    def test_that_comes_before_the_body_was_read_counts(self, ending: Callable[[bytes], Behaviour]) -> None:
+        with receiving(ending(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n"), reads=False) as receiver:
+            answered = call(receiver.url(), body=b"x" * 20_000_000)
         assert isinstance(answered, Answer)
         assert answered.status == 413
 
@@ -148,101 +145,6 @@ class TestAnAnswer:
         bomb = gzip.compress(b"\0" * 50_000_000)
         answered = answer(answering("200 OK", "Content-Encoding: gzip", body=bomb))
         assert (answered.status, answered.text) == (200, "")
-
-
-class TestAGigabyte:
-    @pytest.mark.parametrize(
-        "head",
-        [
-            b"HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n",
-            b"HTTP/1.1 200 OK\r\n\r\n",
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40000000\r\n",
-        ],
-    )
-    def test_is_not_read_and_its_status_counts(self, head: bytes) -> None:
-        sent: list[int] = []
-        answered = answer(flooding(head, sent))
-        assert (answered.status, answered.text) == (200, "x" * 4096)
-        assert answered.took < SOON
-        # What the sockets' buffers hold is sent, and not read.
-        assert sent[0] < 64 * 1024 * 1024
-
-    @pytest.mark.parametrize("status", [b"302 Found", b"500 Oops"])
-    def test_of_a_redirect_or_an_error_is_not_read_either(self, status: bytes) -> None:
-        sent: list[int] = []
-        head = b"HTTP/1.1 " + status + b"\r\nLocation: /\r\nContent-Encoding: gzip\r\n\r\n"
-        with receiving(flooding(head, sent)) as receiver:
-            answered = call(receiver.url())
-        assert answered.status == int(status[:3])
-        assert answered.took < SOON
-        assert sent[0] < 64 * 1024 * 1024
-
-    @pytest.mark.parametrize(
-        "head", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nA: ", b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 90]
-    )
-    def test_of_headers_is_too_large(self, head: bytes) -> None:
-        assert failure(flooding(head, [])) in (FailureReason.TOO_LARGE, FailureReason.PROTOCOL)
-
-    def test_of_interim_answers_is_too_large(self) -> None:
-        assert failure(saying(b"HTTP/1.1 100 Continue\r\n\r\n" * 10_000)) is FailureReason.TOO_LARGE
-
-
-class TestTime:
-    def test_is_15_seconds(self) -> None:
-        assert outbound.SECONDS == 15
-
-    @pytest.mark.parametrize(
-        ("head", "drop"),
-        [
-            (b"", b"H"),
-            (b"HTTP/1.1 200 OK\r\n", b"A: b\r\n"),
-            (b"HTTP/1.1 200 OK\r\nA: ", b"b"),
-            (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-            (HEAD, b"x"),
-            (b"HTTP/1.1 200 OK\r\n\r\n", b"x"),
-            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
-            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"A: b\r\n"),
-            (b"HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 1000000\r\n\r\n", b"x"),
-        ],
-    )
-    def test_is_all_that_one_who_drips_gets(self, head: bytes, drop: bytes) -> None:
-        with receiving(dripping(head, drop, 0.05)) as receiver:
-            answered = call(receiver.url(), seconds=0.5)
-        assert isinstance(answered, Failure)
-        assert answered.reason is FailureReason.TIMEOUT
-        assert timedelta(seconds=0.5) <= answered.took < timedelta(seconds=1)
-
-    def test_is_all_that_one_who_is_silent_gets(self) -> None:
-        assert failure(silent, seconds=0.3) is FailureReason.TIMEOUT
-
-    def test_is_all_that_one_who_does_not_read_gets(self) -> None:
-        over = threading.Event()
-        with receiving(deaf(over), reads=False) as receiver:
-            answered = call(receiver.url(), body=b"x" * 20_000_000, seconds=0.3)
-            over.set()
-        assert isinstance(answered, Failure)
-        assert answered.reason is FailureReason.TIMEOUT
-        assert answered.took < SOON
-
-    def test_is_all_that_one_who_does_not_accept_gets(self) -> None:
-        with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
-            waiting = [socket.socket() for _ in range(3)]
-            for connection in waiting:
-                connection.setblocking(False)
-                connection.connect_ex(full.getsockname())
-            answered = call(f"http://127.0.0.1:{full.getsockname()[1]}/", seconds=0.3)
-            for connection in waiting:
-                connection.close()
-        assert isinstance(answered, Failure)
-        assert answered.reason is FailureReason.TIMEOUT
-        assert answered.took < SOON
-
-    def test_is_all_that_a_handshake_gets(self) -> None:
-        with receiving(dripping(b"\x16\x03\x03\x40\x00", b"\x00", 0.05)) as receiver:
-            answered = call(receiver.url(scheme="https"), seconds=0.4)
-        assert isinstance(answered, Failure)
-        assert answered.reason is FailureReason.TIMEOUT
-        assert answered.took < timedelta(seconds=1)
 
 
 class TestABrokenReceiver:
@@ -295,21 +197,12 @@ class TestABrokenReceiver:
 
 
 class TestTLS:
-    @pytest.fixture
-    def network(
-        self, authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-    ) -> Iterator[None]:
-        """Where receiver.example is this machine, and the system trusts that authority."""
-        certificates = tmp_path_factory.mktemp("authority") / "ca.pem"
-        authority.cert_pem.write_to_path(str(certificates))
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificates))
-        names = Network({"receiver.example": [["127.0.0.1"]]})
-        monkeypatch.setattr(socket, "getaddrinfo", names.getaddrinfo)
-        dialling.trust.cache_clear()
-        yield
-        dialling.trust.cache_clear()
+    @pytest.fixture(autouse=True)
+    def names(self, trusted: trustme.CA, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where receiver.example is this machine."""
+        network = Network({"receiver.example": [["127.0.0.1"]]})
+        monkeypatch.setattr(socket, "getaddrinfo", network.getaddrinfo)
 
-    @pytest.mark.usefixtures("network")
     def test_is_spoken_with_the_name_though_the_address_is_dialled(self, authority: trustme.CA) -> None:
         certificate = authority.issue_cert("receiver.example")
         with receiving(answering(body=b"safe"), tls=certificate) as receiver:
@@ -319,12 +212,10 @@ class TestTLS:
             assert receiver.names == ["receiver.example"]
             assert f"Host: receiver.example:{receiver.port}".encode() in receiver.requests[0]
 
-    @pytest.mark.usefixtures("network")
     def test_may_be_for_an_address(self, authority: trustme.CA) -> None:
         with receiving(answering(), tls=authority.issue_cert("127.0.0.1")) as receiver:
             assert isinstance(call(receiver.url(scheme="https")), Answer)
 
-    @pytest.mark.usefixtures("network")
     def test_for_another_name_is_not_trusted(self, authority: trustme.CA) -> None:
         with receiving(answering(), tls=authority.issue_cert("other.example")) as receiver:
             answered = call(receiver.url(host="receiver.example", scheme="https"))
@@ -332,7 +223,6 @@ class TestTLS:
             assert answered.reason is FailureReason.TLS
             assert receiver.requests == []
 
-    @pytest.mark.usefixtures("network")
     def test_of_another_authority_is_not_trusted(self) -> None:
         with receiving(answering(), tls=trustme.CA().issue_cert("receiver.example")) as receiver:
             answered = call(receiver.url(host="receiver.example", scheme="https"))
@@ -346,7 +236,6 @@ class TestTLS:
         assert isinstance(answered, Failure)
         assert answered.reason is FailureReason.TLS
 
-    @pytest.mark.usefixtures("network")
     def test_keeps_to_the_time_too(self, authority: trustme.CA) -> None:
         with receiving(dripping(HEAD, b"x", 0.05), tls=authority.issue_cert("receiver.example")) as receiver:
             began = time.monotonic()
@@ -355,7 +244,6 @@ class TestTLS:
         assert answered.reason is FailureReason.TIMEOUT
         assert time.monotonic() - began < 2
 
-    @pytest.mark.usefixtures("network")
     def test_keeps_to_the_size_too(self, authority: trustme.CA) -> None:
         sent: list[int] = []
         with receiving(flooding(HEAD, sent), tls=authority.issue_cert("receiver.example")) as receiver:

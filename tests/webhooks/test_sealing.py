@@ -39,6 +39,11 @@ class TestASealedSecret:
         with pytest.raises(ValueError, match="sealed for something else"):
             unseal(sealed, keys=KEYS, bound_to="endpoint 2")
 
+    def test_does_not_open_with_another_key(self) -> None:
+        sealed = seal(SECRET, keys=KEYS, bound_to="endpoint 1")
+        with pytest.raises(ValueError, match="was changed"):
+            unseal(sealed, keys=[ServerKey(id=KEYS[0].id, secret=mint(32))], bound_to="endpoint 1")
+
     def test_does_not_open_once_changed(self) -> None:
         sealed = seal(SECRET, keys=KEYS, bound_to="endpoint 1")
         start = len(KEYS[0].id) + 1
