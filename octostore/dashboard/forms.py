@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from locks import rules
 from octostore.dashboard.once import OnceForm
-from octostore.dashboard.queries import leases, locks
+from octostore.dashboard.queries import audit, leases, locks
 from octostore.lib import ids
 from octostore.teams import keys
 from octostore.teams.models import Role
@@ -173,14 +173,21 @@ class AuditForm(forms.Form):
     """Which entries of the audit log are wanted; everything may be left out."""
 
     actor = forms.CharField(required=False, max_length=300)
-    group = forms.ChoiceField(label="About", required=False, choices=[])
+    group = forms.ChoiceField(
+        label="About",
+        required=False,
+        choices=[("", "Everything"), *((group, group.capitalize()) for group in audit.GROUPS)],
+    )
     object = forms.CharField(required=False, max_length=300)
     since = Day(label="From", required=False)
     until = Day(label="To", required=False)
 
-    def __init__(self, *args: Any, groups: list[str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["group"].choices = [("", "Everything"), *((group, group.capitalize()) for group in groups)]  # type: ignore[attr-defined]
+    def asked(self) -> audit.Asked:
+        return audit.Asked(**{name: self.cleaned_data[name] for name in ("actor", "group", "object", "since", "until")})
+
+
+class ExportForm(AuditForm):
+    format = forms.ChoiceField(choices=[("csv", "CSV"), ("jsonl", "JSON lines")])
 
 
 class LocksForm(forms.Form):

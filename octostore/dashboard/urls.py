@@ -6,7 +6,7 @@ from django.urls import URLPattern, path
 
 from octostore.dashboard import access
 from octostore.dashboard.access import View
-from octostore.dashboard.views import keys, locks, members, sessions
+from octostore.dashboard.views import audit, keys, locks, members, overview, sessions, usage
 from octostore.teams.roles import Permission
 
 
@@ -18,6 +18,7 @@ def team(route: str, view: View, permission: Permission, name: str, *, lately: b
 VIEW, MANAGE_KEYS, MANAGE_MEMBERS = Permission.VIEW, Permission.MANAGE_KEYS, Permission.MANAGE_MEMBERS
 
 urlpatterns = [
+    team("", overview.index, VIEW, "overview"),
     team("/locks", locks.index, VIEW, "locks"),
     # The last part of a lock's name is no verb of the API, so neither are these addresses the names of locks.
     team("/locks/<path:name>/revoke", locks.revoke, Permission.REVOKE_LOCKS, "revoke_lock"),
@@ -36,4 +37,7 @@ urlpatterns = [
     team("/members/<int:member>/role", members.change_role, MANAGE_MEMBERS, "change_role"),
     # Everybody may leave; taking others out asks for more, in the view.
     team("/members/<int:member>/remove", members.remove, VIEW, "remove_member"),
+    team("/usage", usage.index, VIEW, "usage"),
+    team("/audit", audit.index, Permission.READ_AUDIT, "audit"),
+    team("/audit/export", audit.export, Permission.READ_AUDIT, "export_audit"),
 ]

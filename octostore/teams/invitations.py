@@ -82,7 +82,7 @@ def renew(*, by: Membership, invitation_id: int, request_id: str = "") -> Invite
 
 def pending(*, team: Team) -> list[Invitation]:
     """The team's open invitations, expired ones too, oldest first."""
-    return list(_open().filter(team=team).select_related("invited_by").order_by("id"))
+    return list(_open().filter(team=team).select_related("invited_by").defer("digest").order_by("id"))
 
 
 def withdraw(*, by: Membership, invitation_id: int, request_id: str = "") -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
 
@@ -46,9 +48,29 @@ class Asked:
         }
 
 
+class Change(NamedTuple):
+    """One thing that was otherwise before, or is otherwise after; as JSON, empty for what was not told."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    id: int
+    at: datetime
+    actor: str
+    action: str
+    object: str
+    reason: str
+    changes: list[Change]
+    request_id: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    entries: list[AuditEntry]
+    entries: list[Entry]
     cursor: str | None
 
 
@@ -61,7 +83,8 @@ def page(team: Team, asked: Asked, cursor: str | None) -> Page:
         found = found.filter(id__lt=int(before))
     entries = reading(lambda: list(found.order_by("-id")[: PAGE + 1]))
     more = len(entries) > PAGE
-    return Page(entries=entries[:PAGE], cursor=cursors.seal(walk, str(entries[PAGE - 1].pk)) if more else None)
+    shown = [_entry(entry) for entry in entries[:PAGE]]
+    return Page(entries=shown, cursor=cursors.seal(walk, str(entries[PAGE - 1].pk)) if more else None)
 
 
 def export(team: Team, asked: Asked) -> Iterator[AuditEntry]:
@@ -75,6 +98,26 @@ def export(team: Team, asked: Asked) -> Iterator[AuditEntry]:
         if len(batch) < BATCH:
             return
         before = batch[-1].pk
+
+
+def _entry(entry: AuditEntry) -> Entry:
+    before, after = entry.before or {}, entry.after or {}
+    return Entry(
+        id=entry.pk,
+        at=entry.at,
+        actor=entry.actor,
+        action=entry.action,
+        object=entry.object,
+        reason=entry.reason,
+        changes=[
+            Change(name, _as_json(before, name), _as_json(after, name)) for name in dict.fromkeys([*before, *after])
+        ],
+        request_id=entry.request_id,
+    )
+
+
+def _as_json(values: dict[str, Any], name: str) -> str:
+    return json.dumps(values[name], ensure_ascii=False) if name in values else ""
 
 
 def _wanted(team: Team, asked: Asked) -> QuerySet[AuditEntry]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import BigIntegerField, Count, F, OuterRef, Q, QuerySet, Subquery, Value
 
 from octostore.leases import history, pseudonyms, steadiness, storage
 from octostore.leases.models import Lease, LeaseEvent, LeaseGroup
@@ -133,9 +133,11 @@ def live(at: int) -> Q:
 
 def of_status(status: str, at: int) -> Q:
     """The rows that have a status at an instant."""
+    # Where it is calculated with, PostgreSQL would take it for four bytes.
+    instant = Value(at, output_field=BigIntegerField())
     # A third of the TTL is left, so the renewal that was due at half of it did not come.
-    late = Q(expires_at__lt=at + F("ttl_ms") / 3)
-    waits = Q(ended_at=None, expires_at__gt=at - F("delay_ms")) | Q(
+    late = Q(expires_at__lt=instant + F("ttl_ms") / 3)
+    waits = Q(ended_at=None, expires_at__gt=instant - F("delay_ms")) | Q(
         ended_at__isnull=False, available_at__gt=at, ended_at__lt=F("available_at")
     )
     match status:

@@ -34,6 +34,11 @@ class Event:
     reason: str
     actor: str
 
+    @property
+    def short_term(self) -> str:
+        """Its last six digits."""
+        return str(self.term)[-6:]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
