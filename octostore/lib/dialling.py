@@ -166,7 +166,11 @@ def look_up(host: str, port: int, allowance: Allowance) -> list[Place]:
         finally:
             slots.release()
 
-    threading.Thread(target=ask, name="look-up", daemon=True).start()
+    try:
+        threading.Thread(target=ask, name="look-up", daemon=True).start()
+    except RuntimeError:  # no more threads
+        slots.release()
+        raise
     try:
         places = found.get(timeout=allowance.seconds())
     except Empty:

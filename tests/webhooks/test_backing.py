@@ -8,6 +8,9 @@ import pytest
 from octostore.backing import services
 from octostore.lib.destinations import Policy, Refusal, Refused, check
 
+# What is shown here does not depend on the database.
+pytestmark = pytest.mark.only("sqlite")
+
 SQLITE = {"ENGINE": "django.db.backends.sqlite3", "NAME": "octostore.sqlite3"}
 
 

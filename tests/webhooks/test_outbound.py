@@ -18,6 +18,9 @@ from octostore.lib.outbound import Answer, Failure, FailureReason, Policy, Refus
 from tests.webhooks.hostile import LITERALS, TEXTS, Network
 from tests.webhooks.receivers import answering, receiving
 
+# What is shown here does not depend on the database.
+pytestmark = pytest.mark.only("sqlite")
+
 PUBLIC = Policy()
 PRIVATE = Policy(allow_private=True)
 PUBLIC4, PUBLIC6 = "93.184.216.34", "2606:2800:220:1::1"

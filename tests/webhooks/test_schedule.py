@@ -23,6 +23,9 @@ from webhooks.schedule import (
     parse_retry_after,
 )
 
+# What is shown here does not depend on the database.
+pytestmark = pytest.mark.only("sqlite")
+
 NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
 PROMISED = [
     timedelta(seconds=5),

@@ -10,6 +10,9 @@ from octostore.lib.errors import Unavailable
 from octostore.lib.sealing import seal, unseal
 from octostore.lib.secrets import ServerKey, encode, mint
 
+# What is shown here does not depend on the database.
+pytestmark = pytest.mark.only("sqlite")
+
 SECRET = "whsec_c2VjcmV0LWNhbmFyeS0wMTIzNDU2Nzg5"
 
 

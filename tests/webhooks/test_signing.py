@@ -11,6 +11,9 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from webhooks.signing import is_secret, mint_secret, sign, signed_headers
 
+# What is shown here does not depend on the database.
+pytestmark = pytest.mark.only("sqlite")
+
 BODY = '{"type":"lock.acquired","data":{"lock":"größer"}}'.encode()
 ID = "msg_2KWPBgLlAfxdpx2AI54pPJ85f4W"
 
