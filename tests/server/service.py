@@ -47,9 +47,9 @@ class Service(Process):
         return url
 
     def family(self) -> list[psutil.Process]:
-        """The runner, Valkey, the web process, the worker and its scheduler, once all are there."""
+        """The runner, Valkey, the web process, the workers and the scheduler, once all are there."""
         runner = psutil.Process(self.pid)
-        assert wait_until(lambda: len(runner.children(recursive=True)) == 4), runner.children(recursive=True)
+        assert wait_until(lambda: len(runner.children(recursive=True)) == 5), runner.children(recursive=True)
         return [runner, *runner.children(recursive=True)]
 
     def child(self, words: str) -> psutil.Process:

@@ -147,7 +147,10 @@ class TestDeathOfAChild:
             assert are_gone(family, seconds=0.5)
             assert "web process ended by itself with signal SIGKILL" in service.output()
 
-    @pytest.mark.parametrize(("words", "name"), [("celery", "worker"), ("valkey-server", "bundled Valkey")])
+    @pytest.mark.parametrize(
+        ("words", "name"),
+        [("--beat", "worker"), ("deliveries", "worker of deliveries"), ("valkey-server", "bundled Valkey")],
+    )
     def test_any_other_comes_back_while_it_serves(self, tmp_path: Path, words: str, name: str) -> None:
         with Service(tmp_path / "data", OCTOSTORE_LOG_LEVEL="DEBUG") as service:
             service.family()
@@ -168,7 +171,7 @@ class TestDeathOfAChild:
     def test_killed_scheduler_comes_back_with_its_worker(self, tmp_path: Path) -> None:
         with Service(tmp_path / "data", OCTOSTORE_LOG_LEVEL="DEBUG") as service:
             service.family()
-            (scheduler,) = service.child("celery").children()
+            (scheduler,) = service.child("--beat").children()
             scheduler.kill()
             assert wait_until(lambda: "The worker ended by itself" in service.output(), seconds=20)
             swept = service.sweeps()
@@ -177,7 +180,7 @@ class TestDeathOfAChild:
     def test_killed_worker_leaves_no_scheduler(self, tmp_path: Path) -> None:
         with Service(tmp_path / "data") as service:
             service.family()
-            worker, runner = service.child("celery"), psutil.Process(service.pid)
+            worker, runner = service.child("--beat"), psutil.Process(service.pid)
             schedulers = worker.children()
             runner.suspend()  # so that it is not the runner who ends them
             worker.kill()

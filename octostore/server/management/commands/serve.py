@@ -35,9 +35,17 @@ Elect a leader, from another terminal:
 -d '{{"candidate_id":"agent-atlas","ttl_seconds":30}}'
 """
 
-# Celery's commands beside the web process. One worker has no others to look for, to talk with or to be missed by.
+# Workers have no others to look for, to talk with or to be missed by.
+ALONE = ["--without-mingle", "--without-gossip", "--without-heartbeat"]
+# Celery's commands beside the web process. Calls to customers wait for customers, and nothing else waits with them.
 BACKGROUND = {
-    "worker": ["worker", "--beat", "--without-mingle", "--without-gossip", "--without-heartbeat"],
+    "worker": ["worker", "--beat", "--queues", "sweep,default", *ALONE],
+    "worker of deliveries": [
+        "worker",
+        *("--queues", "deliveries"),
+        *("--concurrency", str(settings.WEBHOOK_THREADS)),
+        *ALONE,
+    ],
 }
 
 # The one time that this password is told.
@@ -52,7 +60,7 @@ It is shown this once; `manage.py changepassword {owner.email}` sets another. Yo
 
 
 class Command(BaseCommand):
-    help = "Migrate, then run the web process, the worker with its schedule and, without REDIS_URL, a Valkey."
+    help = "Migrate, then run the web process, the workers with their schedule and, without REDIS_URL, a Valkey."
     requires_system_checks = ()  # the web process makes them
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -75,7 +83,7 @@ def run(supervisor: Supervisor) -> int:
     with database_in_words():
         call_command("migrate", interactive=False, verbosity=0)
     require_database()
-    say("The database is up to date; starting the web process and the worker.")
+    say("The database is up to date; starting the web process and the workers.")
     address = sockets.reachable(listener)
     if not settings.DATABASE_URL and (owner := create_owner()):
         say(OWNED.format(owner=owner, url=sockets.url(*address)))
