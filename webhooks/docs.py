@@ -134,7 +134,7 @@ rotate = of_a_key(
         "at once, for what is tried again too. Never more than two sign. The new secret is shown by this answer alone."
     ),
     parameters=[ID],
-    body=shapes.RotateInput,
+    body=shapes.RotateSecretInput,
     body_examples={"In a day": {}, "The old one leaked": {"now": True}},
     answers={
         200: Answer(description="Replaced", shape=WebhookOutput, examples={"Replaced": _webhook(SECRET)}),

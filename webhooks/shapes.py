@@ -62,7 +62,7 @@ class WebhookChange(Struct, kw_only=True):
     active: Annotated[bool | None, _documented("Whether calls are made")] = None
 
 
-class RotateInput(Struct, kw_only=True):
+class RotateSecretInput(Struct, kw_only=True):
     now: Annotated[bool | None, _documented("Whether the old secret signs no more from now on")] = None
     secret: Secret | None = None
 

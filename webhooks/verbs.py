@@ -71,7 +71,7 @@ def delete(public_id: str, caller: Caller) -> Reply:
 
 @counted_as("webhooks")
 def rotate(public_id: str, body: Body, caller: Caller) -> Reply:
-    asked = fill(shapes.RotateInput, body())
+    asked = fill(shapes.RotateSecretInput, body())
     by = enter(caller)
     endpoint, secret = endpoints.rotate(
         by=by, public_id=public_id, secret=rules.secret(asked.secret), now=bool(asked.now)
