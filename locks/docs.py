@@ -28,6 +28,7 @@ from locks.documented import (
     vacant,
 )
 from locks.rules import HISTORY_MAX
+from octostore.api.paging import CURSOR, LIMIT
 from octostore.api.schema import BODY_ERRORS, Answer, of_a_key, parameter
 from octostore.lib.errors import Conflict, InvalidInput, LeaseNotCurrent, LockLimitExceeded, NotFound, SessionExpired
 from octostore.live import sse
@@ -42,6 +43,8 @@ walk = of_a_key(
     ),
     parameters=[
         parameter("query", "prefix", "Only names that begin so, like `repo/`; every character stands for itself."),
+        CURSOR,
+        LIMIT,
     ],
     answers={
         200: Answer(

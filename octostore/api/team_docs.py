@@ -38,7 +38,7 @@ class UsageOutput(Struct, kw_only=True):
     waits: Usage
 
 
-class RotateInput(Struct, kw_only=True):
+class RotateKeyInput(Struct, kw_only=True):
     """Nothing is asked for; a body is not needed."""
 
 
@@ -50,7 +50,7 @@ rotate = document(
         "The secret that was sent is dead from this instant, and streams and waits that were begun with it end within "
         "15 s. When the answer is lost so is the key: an admin of the team then creates another."
     ),
-    body=RotateInput,
+    body=RotateKeyInput,
     body_examples={"Empty": {}},
     security=KEY_SECURITY,
     answers={

@@ -136,7 +136,12 @@ ASKED = {
     ("SessionInput", "ttl_seconds"): (60, None, None),  # clamped, not refused
 }
 FLAGS = {("AcquireInput", "ephemeral"): False, ("ReleaseInput", "delay"): False}
-LONGEST = {("CampaignInput", "metadata"): 1024, ("AcquireInput", "metadata"): 1024, ("RevokeInput", "reason"): 500}
+LONGEST = {
+    ("CampaignInput", "metadata"): 1024,
+    ("AcquireInput", "metadata"): 1024,
+    ("RevokeInput", "reason"): 500,
+    ("WebhookInput", "url"): 2048,
+}
 
 
 def asked() -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
@@ -180,6 +185,7 @@ def test_numbers_in_addresses_have_the_defaults_and_bounds_of_the_contract() -> 
         ("GET /locks", "limit"): (50, 1, 200),
         ("GET /locks/{name}/history", "limit"): (200, 1, 200),
         ("GET /sessions", "limit"): (50, 1, 200),
+        ("GET /webhooks/{webhook_id}/deliveries", "limit"): (50, 1, 200),
     }
 
 
