@@ -49,6 +49,7 @@ BEAT = {
         "schedule": 600,
         "options": {"expires": 600},
     },
+    "reseal_secrets": {"task": "webhooks.tasks.reseal_secrets", "schedule": 600, "options": {"expires": 600}},
 }
 
 app = Celery(

@@ -41,7 +41,7 @@ def deliveries(page: list[Delivery], *, next_cursor: str | None) -> DeliveriesOu
 def delivery(one: Delivery) -> DeliveryOutput:
     attempts = sorted(one.attempts.all(), key=lambda attempt: attempt.number)
     is_pending = one.state == Delivery.State.PENDING
-    under_way = one.claimed_until if is_pending and one.claimed_until and one.claimed_until > timezone.now() else None
+    under_way = one.claimed_until is not None and one.claimed_until > timezone.now()
     return DeliveryOutput(
         id=str(one.uuid),
         message_id=one.message_id,
@@ -51,8 +51,7 @@ def delivery(one: Delivery) -> DeliveryOutput:
         state=cast(State, one.state),
         next_attempt_at=_instant(one.due_at) if is_pending and not under_way else None,
         attempts=[
-            _attempt(attempt, under_way=under_way is not None and attempt.number == one.attempts_made)
-            for attempt in attempts
+            _attempt(attempt, under_way=under_way and attempt.number == one.attempts_made) for attempt in attempts
         ],
     )
 

@@ -54,7 +54,7 @@ def redeliver(*, by: Manager, public_id: str, delivery_id: str) -> Delivery:
         if delivery.claimed_until and delivery.claimed_until > now:
             raise Conflict("An attempt of this delivery is under way")
         if delivery.state != Delivery.State.PENDING:
-            delivery.round_made = schedule.ATTEMPTS - 1
+            delivery.round_made = schedule.ATTEMPTS
         _due(delivery, Delivery.Trigger.MANUAL, now)
         by.act.record(by.team_id, "delivery_repeated", f"delivery:{delivery.uuid}", after={"webhook": _id(endpoint)})
     return delivery
@@ -74,12 +74,10 @@ def recover(*, by: Manager, public_id: str, since: datetime) -> int:
             ended_at=None,
             round_made=0,
             due_at=now,
-            claimed_until=None,
             trigger=Delivery.Trigger.RECOVERY,
         )
-        by.act.record(
-            by.team_id, "webhook_recovered", f"webhook:{_id(endpoint)}", after={"since": since, "count": count}
-        )
+        after = {"since": since.isoformat(), "count": count}
+        by.act.record(by.team_id, "webhook_recovered", f"webhook:{_id(endpoint)}", after=after)
     return count
 
 
@@ -94,7 +92,7 @@ def test(*, by: Manager, public_id: str) -> Delivery:
             kind=message.kind,
             lock=message.lock,
             body=message.body,
-            round_made=schedule.ATTEMPTS - 1,
+            round_made=schedule.ATTEMPTS,
         )
         _due(delivery, Delivery.Trigger.TEST, now)
     return delivery

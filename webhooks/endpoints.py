@@ -6,10 +6,11 @@ every claim of a delivery: what was switched off or deleted sends nothing that w
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Self
 from urllib.parse import urlsplit
 
@@ -18,16 +19,18 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from octostore.leases import owed
-from octostore.lib import outbound, sealing
+from octostore.lib import outbound
 from octostore.lib.errors import Conflict, Forbidden, InvalidInput, NotFound
 from octostore.teams.audit import Act
 from octostore.teams.models import Team
 from octostore.teams.principals import Principal, lock_space
 from octostore.teams.writing import changing, reading
-from webhooks import messages, signing
+from webhooks import messages, sealing, signing
 from webhooks.models import Delivery, Endpoint
 
 OVERLAP = timedelta(hours=24)
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +68,7 @@ def create(*, by: Manager, url: str, events: Sequence[str], lock_pattern: str | 
         lock_pattern=pattern,
         created_by=by.act.actor,
     )
-    endpoint.secret = _sealed(endpoint, secret or signing.mint_secret())
+    endpoint.secret = sealing.seal(endpoint, secret or signing.mint_secret())
     with changing():
         hold(by.team_id)
         if _there(by.team_id).count() >= settings.WEBHOOKS_MAX:
@@ -103,9 +106,10 @@ def change(
     """Change what is given. Switched off, nothing that waits is sent; switched on, what comes from then on is."""
     with changing():
         endpoint = held(by=by, public_id=public_id)
-        before = _told(endpoint)
-        if url is not None:
-            endpoint.url = _callable(url)
+        before, old_url = _told(endpoint), endpoint.url
+        if url is not None and url != endpoint.url:
+            # How the old one did says nothing of the new one.
+            endpoint.url, endpoint.failing_since, endpoint.last_success_at = _callable(url), None, None
         if events is not None:
             endpoint.events = _joined(events)
         if lock_pattern is not None:
@@ -113,10 +117,13 @@ def change(
         if active is False and endpoint.is_active:
             _stop(endpoint, Endpoint.Off.ASKED)
         if active and not endpoint.is_active:
+            # What was taken over beside its switching off waits still.
+            _cancel(endpoint)
             endpoint.off, endpoint.off_at, endpoint.failing_since, endpoint.owners_told_at = "", None, None, None
         endpoint.save()
         _follow(by)
-        if before != _told(endpoint):
+        # A URL may differ in what the audit does not tell.
+        if before != _told(endpoint) or old_url != endpoint.url:
             by.act.record(by.team_id, "webhook_changed", _named(endpoint), before=before, after=_told(endpoint))
     return endpoint
 
@@ -140,7 +147,7 @@ def rotate(*, by: Manager, public_id: str, secret: str | None = None, now: bool 
             endpoint.previous_secret, endpoint.previous_until = "", None
         else:
             endpoint.previous_secret, endpoint.previous_until = endpoint.secret, timezone.now() + OVERLAP
-        endpoint.secret = _sealed(endpoint, fresh)
+        endpoint.secret = sealing.seal(endpoint, fresh)
         endpoint.save(update_fields=["secret", "previous_secret", "previous_until"])
         by.act.record(by.team_id, "webhook_secret_rotated", _named(endpoint), after={"old_signs_on": not now})
     return endpoint, fresh
@@ -166,20 +173,10 @@ def held(*, by: Manager, public_id: str) -> Endpoint:
     return find(by=by, public_id=public_id)
 
 
-def secret_of(endpoint: Endpoint) -> str:
-    return _unsealed(endpoint, endpoint.secret)
-
-
-def signing_secrets(endpoint: Endpoint, at: datetime) -> list[str]:
-    """The secrets that sign at that instant, the newest first."""
-    overlaps = endpoint.previous_until is not None and at < endpoint.previous_until
-    return [_unsealed(endpoint, one) for one in (endpoint.secret, *([endpoint.previous_secret] if overlaps else []))]
-
-
 def shown(url: str) -> str:
     """A URL without what may be secret in it."""
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname}{parts.path}"
+    return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
 
 def policy() -> outbound.Policy:
@@ -189,10 +186,9 @@ def policy() -> outbound.Policy:
 
 def as_uuid(public_id: str) -> uuid.UUID:
     """Raises NotFound for what can be no id."""
-    try:
-        return uuid.UUID(public_id)
-    except ValueError:
-        raise NotFound from None
+    if not _UUID.fullmatch(public_id):
+        raise NotFound
+    return uuid.UUID(public_id)
 
 
 def _there(team_id: int) -> QuerySet[Endpoint]:
@@ -200,11 +196,13 @@ def _there(team_id: int) -> QuerySet[Endpoint]:
 
 
 def _stop(endpoint: Endpoint, why: Endpoint.Off) -> None:
-    now = timezone.now()
-    endpoint.off, endpoint.off_at, endpoint.owners_told_at = why, now, None
-    Delivery.objects.filter(endpoint=endpoint, state=Delivery.State.PENDING).update(
-        state=Delivery.State.CANCELLED, ended_at=now
-    )
+    endpoint.off, endpoint.off_at, endpoint.owners_told_at = why, timezone.now(), None
+    _cancel(endpoint)
+
+
+def _cancel(endpoint: Endpoint) -> None:
+    waiting = Delivery.objects.filter(endpoint=endpoint, state=Delivery.State.PENDING)
+    waiting.update(state=Delivery.State.CANCELLED, ended_at=timezone.now())
 
 
 def _follow(by: Manager) -> None:
@@ -251,11 +249,3 @@ def _told(endpoint: Endpoint) -> dict[str, object]:
         "lock_pattern": endpoint.lock_pattern,
         "active": endpoint.is_active,
     }
-
-
-def _sealed(endpoint: Endpoint, secret: str) -> str:
-    return sealing.seal(secret, keys=settings.SERVER_KEYS, bound_to=f"webhook {endpoint.uuid}")
-
-
-def _unsealed(endpoint: Endpoint, sealed: str) -> str:
-    return sealing.unseal(sealed, keys=settings.SERVER_KEYS, bound_to=f"webhook {endpoint.uuid}")

@@ -38,8 +38,9 @@ class Endpoint(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     off = models.TextField(choices=Off, default="")
     off_at = models.DateTimeField(null=True)
-    # When the owners were told that it was switched off.
+    # When the owners were told that it was switched off, and until when one process has the telling to itself.
     owners_told_at = models.DateTimeField(null=True)
+    telling_until = models.DateTimeField(null=True)
     # The end of the first failed attempt since the last success.
     failing_since = models.DateTimeField(null=True)
     last_success_at = models.DateTimeField(null=True)
@@ -75,6 +76,9 @@ class Delivery(models.Model):
         RECOVERY = "recovery"
         TEST = "test"
 
+    # Made once, and beside the schedule.
+    EXTRA = frozenset({Trigger.MANUAL, Trigger.TEST})
+
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries")
     # The same for all endpoints and on every attempt.
@@ -97,6 +101,11 @@ class Delivery(models.Model):
         constraints = [models.UniqueConstraint(fields=["endpoint", "message_id"], name="delivery_once")]
         indexes = [
             models.Index(fields=["endpoint", "due_at"], name="delivery_due", condition=models.Q(state="pending")),
+            models.Index(
+                fields=["endpoint", "claimed_until"],
+                name="delivery_claimed",
+                condition=models.Q(claimed_until__isnull=False),
+            ),
             models.Index(fields=["endpoint", "id"], name="delivery_walk"),
             models.Index(fields=["created_at"], name="delivery_age"),
         ]

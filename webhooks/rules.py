@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.utils import timezone
 
@@ -38,11 +38,13 @@ def secret(text: str | None) -> str | None:
 def since(text: str) -> datetime:
     try:
         instant = datetime.fromisoformat(text)
-    except ValueError:
-        instant = None
-    if instant is None or instant.tzinfo is None or instant > timezone.now():
+        # A year near the first or the last may have no such instant in UTC.
+        known = instant.astimezone(UTC) if instant.tzinfo else None
+    except (ValueError, OverflowError):
+        known = None
+    if known is None or known > timezone.now():
         raise InvalidInput("since must be a past instant in RFC 3339, like 2026-12-01T22:10:20Z")
-    return instant
+    return known
 
 
 def state(text: str | None) -> str | None:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from octostore.lib import outbound
 from octostore.lib.outbound import Answer, Failure
 from octostore.teams.writing import changing, reading
-from webhooks import endpoints, schedule, signing
+from webhooks import endpoints, schedule, sealing, signing
 from webhooks.models import Attempt, Delivery, Endpoint
 
 CLAIM = timedelta(seconds=outbound.SECONDS + 10)
@@ -32,7 +32,7 @@ class Claim:
     endpoint_id: int
     team_id: int
     number: int
-    url: str
+    url: str = field(repr=False)
     headers: dict[str, str] = field(repr=False)
     body: bytes = field(repr=False)
 
@@ -74,7 +74,6 @@ def attempt_next(endpoint_id: int) -> bool:
 
 
 def _claim(endpoint_id: int) -> Claim | None:
-    now = timezone.now()
     found = Endpoint.objects.select_related("team").filter(pk=endpoint_id)
     with changing():
         endpoint = found.first()
@@ -82,25 +81,26 @@ def _claim(endpoint_id: int) -> Claim | None:
             return None
         endpoints.hold(endpoint.team_id)
         # As it stands now that nobody else can change it.
-        endpoint = found.get()
-        if not endpoint.is_active or not _may_have_one_more(endpoint, now):
+        endpoint, now = found.first(), timezone.now()
+        if endpoint is None or not endpoint.is_active or not _may_have_one_more(endpoint, now):
             return None
         waiting = Delivery.objects.filter(endpoint=endpoint, state=Delivery.State.PENDING, due_at__lte=now)
         unclaimed = Q(claimed_until=None) | Q(claimed_until__lte=now)
         delivery = waiting.filter(unclaimed).order_by("due_at", "id").first()
         if delivery is None:
             return None
-        if delivery.round_made >= schedule.ATTEMPTS:
+        is_extra = delivery.trigger in Delivery.EXTRA
+        if delivery.round_made >= schedule.ATTEMPTS and not is_extra:
             # The process that made the last attempt was killed.
             _end(delivery, Delivery.State.FAILED, now)
             return None
         body = delivery.body.encode("utf-8")
-        secrets = endpoints.signing_secrets(endpoint, now)
+        secrets = sealing.signing_secrets(endpoint, now)
         Attempt.objects.create(
             delivery=delivery, number=delivery.attempts_made + 1, trigger=delivery.trigger, began_at=now
         )
         delivery.attempts_made += 1
-        delivery.round_made += 1
+        delivery.round_made += not is_extra
         delivery.trigger = Delivery.Trigger.AUTOMATIC
         delivery.claimed_until = now + CLAIM
         delivery.save(update_fields=["attempts_made", "round_made", "trigger", "claimed_until"])
@@ -133,16 +133,21 @@ def _record(claim: Claim, outcome: Answer | Failure) -> None:
         delivery = Delivery.objects.filter(pk=claim.delivery_id).first()
         if endpoint is None or delivery is None:
             return
-        _mark(endpoint, taken, now)
+        # The URL may be another by now, of which this attempt says nothing.
+        is_same = endpoint.url == claim.url
+        if is_same:
+            _mark(endpoint, taken, now)
         # What was claimed again meanwhile is judged by the later attempt, unless this one settles it.
         if delivery.state == Delivery.State.DELIVERED or (delivery.attempts_made != claim.number and not taken):
             return
-        _go_on(endpoint, delivery, outcome, now)
+        _go_on(endpoint, delivery, outcome, now, may_disable=is_same)
 
 
-def _go_on(endpoint: Endpoint, delivery: Delivery, outcome: Answer | Failure, now: datetime) -> None:
+def _go_on(
+    endpoint: Endpoint, delivery: Delivery, outcome: Answer | Failure, now: datetime, *, may_disable: bool
+) -> None:
     step = schedule.after_attempt(
-        delivery.round_made,
+        max(delivery.round_made, 1),
         status=outcome.status,
         retry_after=outcome.retry_after if isinstance(outcome, Answer) else None,
         now=now,
@@ -156,9 +161,13 @@ def _go_on(endpoint: Endpoint, delivery: Delivery, outcome: Answer | Failure, no
             delivery.save(update_fields=["due_at", "claimed_until"])
         case schedule.GiveUp() if delivery.state == Delivery.State.PENDING:
             _end(delivery, Delivery.State.FAILED, now)
-        case schedule.Disable() if endpoint.is_active:
+        case schedule.Disable() if endpoint.is_active and may_disable:
             _end(delivery, Delivery.State.FAILED, now)
             endpoints.switch_off(endpoint, Endpoint.Off.GONE)
+        case _:
+            # Cancelled meanwhile, or due at another URL: it is in flight no more.
+            delivery.claimed_until = None
+            delivery.save(update_fields=["claimed_until"])
     if endpoint.is_active and schedule.is_off_due(endpoint.failing_since, now):
         endpoints.switch_off(endpoint, Endpoint.Off.FAILING)
 
@@ -178,9 +187,7 @@ def _end(delivery: Delivery, state: Delivery.State, now: datetime) -> None:
 
 def _may_have_one_more(endpoint: Endpoint, now: datetime) -> bool:
     """Whether neither the endpoint nor its team has as many attempts in flight as it may."""
-    claimed = Delivery.objects.filter(
-        endpoint__team_id=endpoint.team_id, state=Delivery.State.PENDING, claimed_until__gt=now
-    )
+    claimed = Delivery.objects.filter(endpoint__team_id=endpoint.team_id, claimed_until__gt=now)
     counts = claimed.aggregate(team=Count("id"), own=Count("id", filter=Q(endpoint=endpoint)))
     at_most = _at_most(endpoint.failing_since, endpoint.last_success_at)
     return bool(counts["own"] < at_most and counts["team"] < settings.WEBHOOK_IN_FLIGHT_TEAM)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from webhooks import deliveries, fanning, sending, telling
+from webhooks import deliveries, fanning, resealing, sending, telling
 
 # What waited longer is found again by the next `dispatch`.
 EXPIRES_SECONDS = 5
@@ -35,3 +35,9 @@ def tell_owners() -> None:
 def forget_old_deliveries() -> None:
     """Forget what was sent long ago."""
     deliveries.forget_old()
+
+
+@shared_task(ignore_result=True)
+def reseal_secrets() -> None:
+    """Bring all that is sealed under the present server key."""
+    resealing.reseal()

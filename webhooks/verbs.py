@@ -11,7 +11,7 @@ from octostore.api.authentication import require
 from octostore.api.bodies import fill
 from octostore.api.counting import counted_as
 from octostore.api.door import Body, Caller, Reply
-from webhooks import answers, deliveries, endpoints, rules, shapes
+from webhooks import answers, deliveries, endpoints, rules, sealing, shapes
 from webhooks.endpoints import Manager
 from webhooks.shapes import RecoveredOutput
 
@@ -34,7 +34,7 @@ def create(body: Body, caller: Caller) -> Reply:
         lock_pattern=rules.lock_pattern(asked.lock_pattern),
         secret=rules.secret(asked.secret),
     )
-    shape = answers.webhook(endpoint, by.team_uuid, secret=endpoints.secret_of(endpoint))
+    shape = answers.webhook(endpoint, by.team_uuid, secret=sealing.secret_of(endpoint))
     return Reply(shape=shape, status=201, outcome="created")
 
 
