@@ -11,7 +11,7 @@ PIP_COMPILE := $(BIN)/pip-compile --quiet --strip-extras --no-header --annotatio
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint soak bench lock clean
+.PHONY: help run test quick lint soak bench lock clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ run: $(VENV)/.run ## Serve on http://127.0.0.1:8000 with everything it needs; Ct
 test: lint ## Lint, then run every test on SQLite and on PostgreSQL; say loudly what could not be run.
 	$(PYTEST)
 	$(POSTGRES) $(PYTEST)
+
+quick: $(VENV)/.dev ## Run the tests of the endpoints alone, on SQLite.
+	$(PYTEST) tests/api tests/elections tests/locks tests/teams
 
 lint: $(VENV)/.dev ## Check style, types and the direction of imports.
 	$(BIN)/ruff check .
