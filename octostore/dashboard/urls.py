@@ -6,7 +6,7 @@ from django.urls import URLPattern, path
 
 from octostore.dashboard import access
 from octostore.dashboard.access import View
-from octostore.dashboard.views import audit, keys, locks, members, overview, sessions, usage
+from octostore.dashboard.views import audit, keys, locks, members, overview, rooms, sessions, usage, webhooks
 from octostore.teams.roles import Permission
 
 
@@ -16,6 +16,9 @@ def team(route: str, view: View, permission: Permission, name: str, *, lately: b
 
 
 VIEW, MANAGE_KEYS, MANAGE_MEMBERS = Permission.VIEW, Permission.MANAGE_KEYS, Permission.MANAGE_MEMBERS
+MANAGE_WEBHOOKS, RETRY = Permission.MANAGE_WEBHOOKS, Permission.RETRY_DELIVERIES
+WEBHOOK = "/webhooks/<uuid:webhook>"
+DELIVERY = f"{WEBHOOK}/deliveries/<uuid:delivery>"
 
 urlpatterns = [
     team("", overview.index, VIEW, "overview"),
@@ -30,6 +33,16 @@ urlpatterns = [
     team("/keys/new", keys.create, MANAGE_KEYS, "new_key", lately=True),
     team("/keys/<slug:visible>/rotate", keys.rotate, MANAGE_KEYS, "rotate_key", lately=True),
     team("/keys/<slug:visible>/revoke", keys.revoke, MANAGE_KEYS, "revoke_key", lately=True),
+    team("/webhooks", webhooks.index, VIEW, "webhooks"),
+    team("/webhooks/new", webhooks.create, MANAGE_WEBHOOKS, "new_webhook", lately=True),
+    team(WEBHOOK, webhooks.detail, VIEW, "webhook"),
+    team(f"{WEBHOOK}/settings", webhooks.settings, MANAGE_WEBHOOKS, "webhook_settings"),
+    team(f"{WEBHOOK}/rotate", webhooks.rotate, MANAGE_WEBHOOKS, "rotate_webhook", lately=True),
+    team(f"{WEBHOOK}/delete", webhooks.delete, MANAGE_WEBHOOKS, "delete_webhook"),
+    team(f"{WEBHOOK}/test", webhooks.test, MANAGE_WEBHOOKS, "test_webhook"),
+    team(f"{WEBHOOK}/recover", webhooks.recover, RETRY, "recover_webhook"),
+    team(DELIVERY, webhooks.delivery, VIEW, "delivery"),
+    team(f"{DELIVERY}/redeliver", webhooks.redeliver, RETRY, "redeliver"),
     team("/members", members.index, VIEW, "members"),
     team("/members/invite", members.invite, MANAGE_MEMBERS, "invite"),
     team("/invitations/<int:invitation>/renew", members.renew_invitation, MANAGE_MEMBERS, "renew_invitation"),
@@ -40,4 +53,8 @@ urlpatterns = [
     team("/usage", usage.index, VIEW, "usage"),
     team("/audit", audit.index, Permission.READ_AUDIT, "audit"),
     team("/audit/export", audit.export, Permission.READ_AUDIT, "export_audit"),
+    path("ops/rooms", access.for_staff(rooms.index), name="ops_rooms"),
+    path("ops/rooms/figures", access.for_staff(rooms.figures), name="ops_figures"),
+    path("ops/rooms/<slug:election_id>", access.for_staff(rooms.detail), name="ops_room"),
+    path("ops/rooms/<slug:election_id>/vacate", access.for_staff(rooms.vacate), name="ops_vacate"),
 ]

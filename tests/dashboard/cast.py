@@ -7,9 +7,12 @@ from typing import Any
 
 from octostore.teams.models import Membership, Role, Team, User
 from tests.pages.browser import PASSWORD, Browser, somebody, text_of
-from tests.teams.cast import join
+from tests.teams.cast import ACT, join
+from webhooks import endpoints
+from webhooks.endpoints import Manager
+from webhooks.models import Endpoint
 
-__all__ = ["PASSWORD", "ROLES", "Person", "alike", "errors_in", "rows", "seen", "text_of"]
+__all__ = ["PASSWORD", "ROLES", "Person", "alike", "endpoint", "errors_in", "rows", "seen", "text_of"]
 
 ROLES = (Role.OWNER, Role.ADMIN, Role.MEMBER, Role.VIEWER)
 # What differs between two pages that say the same: the request, its instant, and the address that was asked for.
@@ -38,6 +41,15 @@ class Person(Browser):
     def part(self, path: str, **query: Any) -> Any:
         """What htmx gets."""
         return self.get(path, query, headers={"HX-Request": "true", "HX-Request-Type": "partial"})
+
+
+def endpoint(team: Team, *, url: str = "https://example.com/hook?key=canary", **fields: Any) -> Endpoint:
+    """A webhook of the team, for all events of all its locks."""
+    by = Manager(team_id=team.pk, team_uuid=str(team.uuid), act=ACT)
+    made = endpoints.create(by=by, url=url, events=["*"], lock_pattern="*", secret=None)
+    Endpoint.objects.filter(pk=made.pk).update(**fields)
+    made.refresh_from_db()
+    return made
 
 
 def seen(page: Any) -> str:

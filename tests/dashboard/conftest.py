@@ -13,6 +13,7 @@ from tests.dashboard.cast import Person
 from tests.locks.cast import Worker, issue
 from tests.pages.browser import Browser, somebody
 from tests.teams.cast import found_team
+from webhooks.models import Delivery, Endpoint
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +67,8 @@ def staff(database: str) -> Person:
 @pytest.fixture
 def stored() -> Callable[[], list[Any]]:
     """Reads every row that a page could change."""
-    models = (ApiKey, AuditEntry, Invitation, Membership, Quota, Team, Lease, LeaseEvent, LeaseGroup)
+    of_leases = (Lease, LeaseEvent, LeaseGroup)
+    models = (ApiKey, AuditEntry, Invitation, Membership, Quota, Team, *of_leases, Endpoint, Delivery)
     return lambda: [row for model in models for row in model.objects.order_by("pk").values()]
 
 

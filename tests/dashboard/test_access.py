@@ -14,13 +14,15 @@ from octostore.dashboard import urls
 from octostore.leases.models import LeaseGroup
 from octostore.teams import invitations, keys
 from octostore.teams.models import Role, Team
-from tests.dashboard.cast import ROLES, Person, alike, seen, text_of
+from tests.dashboard.cast import ROLES, Person, alike, endpoint, seen, text_of
 from tests.locks.cast import Worker
 from tests.pages.browser import PASSWORD, Browser, somebody
 from tests.teams.cast import ACT, found_team, join
+from webhooks.models import Delivery
 
 ALL = {Role.OWNER, Role.ADMIN, Role.MEMBER, Role.VIEWER}
 ADMINS = {Role.OWNER, Role.ADMIN}
+RETRIERS = ADMINS | {Role.MEMBER}
 
 # Each address of a team's pages, and who comes in there.
 LADDER: dict[str, set[Role]] = {
@@ -35,6 +37,16 @@ LADDER: dict[str, set[Role]] = {
     "team_new_key": ADMINS,
     "team_rotate_key": ADMINS,
     "team_revoke_key": ADMINS,
+    "team_webhooks": ALL,
+    "team_new_webhook": ADMINS,
+    "team_webhook": ALL,
+    "team_webhook_settings": ADMINS,
+    "team_rotate_webhook": ADMINS,
+    "team_test_webhook": ADMINS,
+    "team_recover_webhook": RETRIERS,
+    "team_delivery": ALL,
+    "team_redeliver": RETRIERS,
+    "team_delete_webhook": ADMINS,
     "team_members": ALL,
     "team_invite": ADMINS,
     "team_renew_invitation": ADMINS,
@@ -46,13 +58,15 @@ LADDER: dict[str, set[Role]] = {
     "team_export_audit": ADMINS,
 }
 POST_ONLY = {
+    "team_test_webhook",
+    "team_redeliver",
     "team_export_audit",
     "team_invite",
     "team_renew_invitation",
     "team_withdraw_invitation",
     "team_change_role",
 }
-LATELY = {"team_new_key", "team_rotate_key", "team_revoke_key"}
+LATELY = {"team_new_key", "team_rotate_key", "team_revoke_key", "team_new_webhook", "team_rotate_webhook"}
 
 Places = dict[str, str]
 
@@ -62,11 +76,13 @@ def places(team: Team, worker: Worker) -> Places:
     """An address of each kind, of a thing that is there."""
     worker.hold("repo/a", session_id=worker.begin())
     session = LeaseGroup.objects.get().pk
-    sent, sent_too = (
+    offered, offered_too = (
         invitations.offer(team=team, email=f"{name}@example.org", role=Role.VIEWER, invited_by=None, act=ACT)
         for name in ("ann", "bo")
     )
     mate = join(team, Role.MEMBER).pk
+    webhook = endpoint(team)
+    sent = Delivery.objects.create(endpoint=webhook, message_id="msg_1", kind="acquired", lock="repo/a", body="{}")
     parts: dict[str, list[Any]] = {
         "team_lock": ["repo/a"],
         "team_revoke_lock": ["repo/a"],
@@ -74,8 +90,16 @@ def places(team: Team, worker: Worker) -> Places:
         "team_terminate_session": [session],
         "team_rotate_key": [worker.visible],
         "team_revoke_key": [worker.visible],
-        "team_renew_invitation": [sent.invitation.pk],
-        "team_withdraw_invitation": [sent_too.invitation.pk],
+        "team_renew_invitation": [offered.invitation.pk],
+        "team_withdraw_invitation": [offered_too.invitation.pk],
+        "team_webhook": [webhook.uuid],
+        "team_webhook_settings": [webhook.uuid],
+        "team_rotate_webhook": [webhook.uuid],
+        "team_test_webhook": [webhook.uuid],
+        "team_recover_webhook": [webhook.uuid],
+        "team_delete_webhook": [webhook.uuid],
+        "team_delivery": [webhook.uuid, sent.uuid],
+        "team_redeliver": [webhook.uuid, sent.uuid],
         "team_change_role": [mate],
         "team_remove_member": [mate],
     }

@@ -71,7 +71,8 @@ def _arm(n: int) -> _Arm:
     out = -1 if n < 4 else 1
     reach = abs(n - 3.5)
     tip_x, tip_y = x + out * (6 + 5.2 * reach), 106 - 6.2 * reach
-    return _Arm(f"M{x:.1f} 62 C{x + out * 2:.1f} 84 {tip_x - out * 10:.1f} 82 {tip_x:.1f} {tip_y:.1f}", tip_x, tip_y)
+    path = f"M{x:.1f} 62 C{x + out * 2:.1f} 84 {tip_x - out * 10:.1f} 82 {tip_x:.1f} {tip_y:.1f}"
+    return _Arm(path, round(tip_x, 1), round(tip_y, 1))
 
 
 ARMS = [_arm(n) for n in range(8)]
@@ -114,25 +115,25 @@ def gauge(
     )
     eyes = '<circle class="eye" cx="57" cy="42" r="3.4"/><circle class="eye" cx="75" cy="42" r="3.4"/>'
     lids = '<path class="lid" d="M53 42h8M71 42h8"/>'
-    x, y = (ARMS[LEADING].tip_x, ARMS[LEADING].tip_y + 18) if is_held else (66.0, 126.0)
+    x, y = (ARMS[LEADING].tip_x, round(ARMS[LEADING].tip_y + 18, 1)) if is_held else (66.0, 126.0)
     ring = (
         format_html(
-            '<circle class="ring" cx="{0:.1f}" cy="{1:.1f}" r="{2}" data-until="{3}" data-whole="{4}" '
-            'stroke-dasharray="{5:.1f} {6:.1f}" transform="rotate(-90 {0:.1f} {1:.1f})"/>',
+            '<circle class="ring" cx="{0}" cy="{1}" r="{2}" data-until="{3}" data-whole="{4}" '
+            'stroke-dasharray="{5} {6}" transform="rotate(-90 {0} {1})"/>',
             x,
             y,
             RADIUS,
             until,
             whole_ms,
-            length * share,
-            length,
+            round(length * share, 1),
+            round(length, 1),
         )
         if is_held
         else ""
     )
     return format_html(
         '<svg class="gauge {}" viewBox="0 0 132 148" role="img" aria-label="{}">{}'
-        '<circle class="head" cx="66" cy="38" r="30"/>{}<circle class="track" cx="{:.1f}" cy="{:.1f}" r="{}"/>{}</svg>',
+        '<circle class="head" cx="66" cy="38" r="30"/>{}<circle class="track" cx="{}" cy="{}" r="{}"/>{}</svg>',
         status,
         label,
         arms,
