@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.db import connection
 from django.db.models import Count, Q
 from django.utils import timezone
 
@@ -65,12 +66,17 @@ def due() -> list[int]:
 
 def attempt_next(endpoint_id: int) -> bool:
     """Make the attempt of this endpoint that is due, if there is one and it may be made; whether it was."""
-    claim = _claim(endpoint_id)
-    if claim is None:
-        return False
-    outcome = outbound.post(claim.url, body=claim.body, headers=claim.headers, policy=endpoints.policy())
-    _record(claim, outcome)
-    return True
+    try:
+        claim = _claim(endpoint_id)
+        if claim is None:
+            return False
+        # Many threads wait for customers; none keeps a connection of the database meanwhile.
+        connection.close()
+        outcome = outbound.post(claim.url, body=claim.body, headers=claim.headers, policy=endpoints.policy())
+        _record(claim, outcome)
+        return True
+    finally:
+        connection.close()
 
 
 def _claim(endpoint_id: int) -> Claim | None:
