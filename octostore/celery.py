@@ -78,6 +78,8 @@ app = Celery(
 )
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+# On every thread: what a web process enqueues goes to this broker.
+app.set_default()
 
 
 @signals.setup_logging.connect

@@ -12,6 +12,7 @@ import structlog
 import uvicorn
 from django.conf import settings
 
+import octostore.celery  # noqa: F401  where tasks that a request brings about are sent
 from octostore.api.handler import get_application
 from octostore.live.hub import hub
 from octostore.server import sockets
