@@ -22,7 +22,12 @@ from tests.elections.rooms import told
 from tests.locks.cast import ACT, UNKNOWN_LEASE, Worker, found_team, issue
 
 # Which keys do not include a scope.
-TOO_SMALL = {"read": ["webhooks"], "locks": ["read", "webhooks"], "admin": ["read", "locks", "webhooks"]}
+TOO_SMALL = {
+    "read": ["webhooks"],
+    "locks": ["read", "webhooks"],
+    "webhooks": ["read", "locks"],
+    "admin": ["read", "locks", "webhooks"],
+}
 
 # Names before percent-decoding that are none.
 NO_NAMES = {
