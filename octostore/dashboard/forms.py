@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from locks import rules
 from octostore.dashboard.once import OnceForm
-from octostore.dashboard.queries import audit, leases, locks
+from octostore.dashboard.queries import audit, leases, locks, rooms
 from octostore.lib import ids
 from octostore.teams import keys
 from octostore.teams.models import Role
@@ -203,6 +203,22 @@ class LocksForm(forms.Form):
         ],
     )
     holder = forms.CharField(label="Holder has", required=False, max_length=64)
+
+
+class RoomsForm(forms.Form):
+    """Which rooms are wanted, in which order."""
+
+    q = forms.CharField(label="Id or leader", required=False, max_length=64)
+    status = forms.ChoiceField(choices=list(rooms.STATUSES.items()))
+    sort = forms.ChoiceField(choices=[(sort, words) for sort, (words, _) in rooms.SORTS.items()])
+    size = forms.TypedChoiceField(label="Rows", choices=[(size, size) for size in rooms.SIZES], coerce=int)
+    page = forms.IntegerField(min_value=1, max_value=rooms.PAGES_MAX, widget=forms.HiddenInput)
+
+    def asked(self) -> rooms.Asked:
+        given = self.cleaned_data
+        return rooms.Asked(
+            search=given["q"], status=given["status"], sort=given["sort"], size=given["size"], page=given["page"]
+        )
 
 
 def _end_of(day: Any) -> datetime:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from octostore.dashboard.queries import locks as queries
 from octostore.teams.models import Team
 from tests.dashboard.cast import Person, alike, rows, seen, text_of
 from tests.locks.cast import Worker, age, expire, found_team, issue
@@ -89,6 +90,25 @@ class TestHistory:
         assert told[2].endswith("expired")
         assert told[3].endswith("released")
         assert all("ci osk_" in row for row in (told[0], told[2], told[3]))
+
+    def test_older_terms_are_on_pages_of_their_own(
+        self, viewer: Person, team: Team, worker: Worker, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(queries, "HISTORY", 2)
+        for number in range(5):
+            worker.release("a", worker.hold("a", holder=f"worker-{number}")["lease_id"])
+        met, address = [], path(team, "a")
+        while address:
+            page = viewer.get(address)
+            met += [row.split()[1] for row in rows(page)]
+            _, found, rest = text_of(page).partition('rel="next" href="')
+            address = path(team, "a") + rest.partition('"')[0] if found else ""
+        assert met == [f"worker-{number}" for number in (4, 3, 2, 1, 0)]
+
+    @pytest.mark.parametrize("before", ["", "x", "-1", "9" * 17, "\u0661"])
+    def test_what_is_no_term_is_refused(self, viewer: Person, team: Team, worker: Worker, before: str) -> None:
+        worker.hold("a")
+        assert viewer.get(path(team, "a"), {"before": before}).status_code == 400
 
     def test_costs_the_same_however_long_it_is(
         self, viewer: Person, team: Team, worker: Worker, django_assert_num_queries: DjangoAssertNumQueries

@@ -159,8 +159,8 @@ def lines(query: QuerySet[Lease], space: str, at: int) -> list[Line]:
     return [_line(row, space, at, flapping) for row in found]
 
 
-def terms(space: str, name: str, *, limit: int, at: int) -> list[Term]:
-    """The name's last terms, newest first; one that goes on has lasted until `at`."""
+def terms(space: str, name: str, *, limit: int, at: int, before: int | None = None) -> list[Term]:
+    """The name's last terms, newest first, below `before`; one that goes on has lasted until `at`."""
     return [
         Term(
             term=past.term,
@@ -175,7 +175,7 @@ def terms(space: str, name: str, *, limit: int, at: int) -> list[Term]:
             reason=past.reason,
             actor=past.actor,
         )
-        for past in history.terms(space, name, limit=limit)
+        for past in history.terms(space, name, limit=limit, before=before)
     ]
 
 

@@ -15,7 +15,7 @@ from octostore.leases.models import Lease
 from octostore.teams.models import Membership
 
 PAGE = 50
-HISTORY = 50
+HISTORY, PICTURED = 50, 20
 # Live names and those with a delay: what a team works with now.
 ACTIVE = "active"
 ALL = "all"
@@ -46,6 +46,8 @@ class Detail:
     # Who may acquire it, in the words of its acl; None for everybody.
     acl: list[str] | None
     terms: list[Term]
+    # Below which term the next older ones are; None where there are none.
+    older: int | None
     # What the team calls the key it is held with, or was last.
     key_name: str
 
@@ -61,20 +63,22 @@ def page(by: Membership, asked: Asked, cursor: str | None) -> Page:
     return Page(lines=lines[:PAGE], at=at, cursor=cursors.seal(walk, lines[PAGE - 1].name) if more else None)
 
 
-def detail(by: Membership, name: str) -> Detail | None:
-    """One lock; None for a name that the team never had."""
+def detail(by: Membership, name: str, before: int | None = None) -> Detail | None:
+    """One lock, with its terms below `before`; None for a name that the team never had."""
     at = leases.now()
     lines = leases.lines(Lease.objects.filter(space=by.lock_space, name=name), by.lock_space, at)
     if not lines:
         return None
     [line] = lines
-    terms = leases.terms(by.lock_space, name, limit=HISTORY, at=at)
+    found = leases.terms(by.lock_space, name, limit=HISTORY + 1, at=at, before=before)
+    terms = found[:HISTORY]
     called = names_of(by, {term.charged_to for term in terms} | {line.charged_to})
     return Detail(
         line=line,
         at=at,
         acl=services.status(principal=by, name=name).acl,
         terms=[replace(term, key_name=called.get(term.charged_to, "")) for term in terms],
+        older=terms[-1].term if len(found) > HISTORY else None,
         key_name=called.get(line.charged_to, ""),
     )
 

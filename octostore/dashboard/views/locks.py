@@ -34,11 +34,13 @@ def index(request: HttpRequest, by: Membership) -> HttpResponse:
 
 @require_safe
 def detail(request: HttpRequest, by: Membership, name: str) -> HttpResponse:
-    found = _found(by, name)
+    before = request.GET.get("before")
+    found = _found(by, name, before=None if before is None else _term(before))
     context = {
         "lock": found.line,
         "found": found,
         "terms": found.terms,
+        "pictured": found.terms[: queries.PICTURED] if before is None else [],
         "now": found.at,
         "snippets": snippets.of_lock(service_url(request), name),
     }
@@ -78,9 +80,15 @@ def revoke(request: HttpRequest, by: Membership, name: str) -> HttpResponse:
     return show(request, by, "locks/revoke.html", context, status=422 if form.errors else 200)
 
 
-def _found(by: Membership, name: str) -> Detail:
+def _term(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 16):
+        raise InvalidInput("There is no such term")
+    return int(text)
+
+
+def _found(by: Membership, name: str, *, before: int | None = None) -> Detail:
     try:
-        found = queries.detail(by, names.lock_name(name))
+        found = queries.detail(by, names.lock_name(name), before)
     except InvalidLockName as error:
         raise NotFound from error
     if found is None:
