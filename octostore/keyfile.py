@@ -5,14 +5,47 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets as random
+from collections.abc import Sequence
 from pathlib import Path
+from typing import overload
 
 from django.core.exceptions import ImproperlyConfigured
 
-from octostore import env
+from octostore import datadir, env
 from octostore.lib.secrets import ServerKey, encode, mint
 
 NAME = "server.key"
+
+
+class ServerKeys(Sequence[ServerKey]):
+    """All keys, the current one first; raises ImproperlyConfigured with the cause.
+
+    Where none is given and none is in the data directory, one is made when it is first asked for:
+    what only looks at the settings leaves nothing behind.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._keys = load_server_keys(data_dir) if are_there(data_dir) else []
+
+    @overload
+    def __getitem__(self, index: int) -> ServerKey: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ServerKey]: ...
+    def __getitem__(self, index: int | slice) -> ServerKey | Sequence[ServerKey]:
+        return self._loaded()[index]
+
+    def __len__(self) -> int:
+        return len(self._loaded())
+
+    @property
+    def older(self) -> Sequence[ServerKey]:
+        """Those behind the current one; a key that is yet to be made has none."""
+        return self._keys[1:]
+
+    def _loaded(self) -> list[ServerKey]:
+        self._keys = self._keys or load_server_keys(self._data_dir)
+        return self._keys
 
 
 def load_server_keys(data_dir: Path) -> list[ServerKey]:
@@ -28,10 +61,15 @@ def load_server_keys(data_dir: Path) -> list[ServerKey]:
     try:
         keys = [ServerKey.from_text(line) for line in lines]
     except ValueError as error:
-        raise ImproperlyConfigured(f"{where} does not hold a server key: {error}.") from error
+        raise ImproperlyConfigured(f"{where} must hold server keys, and {error}.") from error
     if not keys:
         raise ImproperlyConfigured(f"{where} is empty: it must hold a server key.")
     return keys
+
+
+def are_there(data_dir: Path) -> bool:
+    """Whether keys can be read without making one."""
+    return bool(env.secret("OCTOSTORE_SERVER_KEY")) or os.path.lexists(data_dir / NAME)
 
 
 def add_server_key(data_dir: Path) -> ServerKey:
@@ -44,16 +82,14 @@ def add_server_key(data_dir: Path) -> ServerKey:
 
 def _read_or_make(path: Path) -> str:
     try:
-        if not path.exists():
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write(path, encode(mint(32)) + "\n", replace=False)
-        if path.stat().st_mode & 0o077:
-            raise ImproperlyConfigured(f"{path} can be read by others: run chmod 600 on it, or replace the key.")
-        return path.read_text(encoding="ascii")
+        with datadir.using(path.parent):
+            if not path.exists():
+                _write(path, encode(mint(32)) + "\n", replace=False)
+            if path.stat().st_mode & 0o077:
+                raise ImproperlyConfigured(f"{path} can be read by others: run chmod 600 on it, or replace the key.")
+            return path.read_text(encoding="ascii")
     except UnicodeDecodeError as error:
         raise ImproperlyConfigured(f"{path} does not hold a server key: it is not text.") from error
-    except OSError as error:
-        raise ImproperlyConfigured(f"The server key {path} cannot be read or made: {error.strerror}.") from error
 
 
 def _write(path: Path, text: str, *, replace: bool) -> None:

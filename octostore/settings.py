@@ -6,29 +6,29 @@ import ssl
 import sys
 from pathlib import Path
 
-import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
-from redis.connection import parse_url
+from django.utils.functional import lazy
 
-from octostore import __version__, backing, env, logs, mail
-from octostore.keyfile import load_server_keys
+from octostore import __version__, addresses, backing, databases, env, logs, mail
+from octostore.keyfile import ServerKeys
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 # --- where it runs -----------------------------------------------------------------------------
-HOST = env.text("HOST", "127.0.0.1")
+HOST = env.text("HOST", "127.0.0.1", reads=addresses.host)
 PORT = env.integer("PORT", 8000, low=0, high=65535)
-DATA_DIR = Path(env.text("OCTOSTORE_DATA", str(BASE_DIR / "var"))).resolve()
+DATA_DIR = env.directory("OCTOSTORE_DATA", str(BASE_DIR / "var"))
 DATABASE_URL = env.secret("DATABASE_URL")
-REDIS_URL = env.secret("REDIS_URL")
+REDIS_URL = env.secret("REDIS_URL", reads=addresses.redis_address)
 # For the pages, whose mails and forms speak of the host; no answer of the API does.
-ALLOWED_HOSTS = env.listing("OCTOSTORE_ALLOWED_HOSTS", "*")
+ALLOWED_HOSTS = env.listing("OCTOSTORE_ALLOWED_HOSTS", "*", reads=addresses.host_pattern)
 DEBUG = False
 
 # --- secrets -----------------------------------------------------------------------------------
-SERVER_KEYS = load_server_keys(DATA_DIR)
+SERVER_KEYS = ServerKeys(DATA_DIR)
+SECRET_KEY = lazy(lambda: SERVER_KEYS[0].derive("django").hex(), str)()
 # Whoever is signed in stays so when a new key is put in front.
-SECRET_KEY, *SECRET_KEY_FALLBACKS = [key.derive("django").hex() for key in SERVER_KEYS]
+SECRET_KEY_FALLBACKS = [key.derive("django").hex() for key in SERVER_KEYS.older]
 
 # --- the limits of the contract ----------------------------------------------------------------
 PUBLIC_ELECTIONS = env.flag("PUBLIC_ELECTIONS", True)
@@ -67,18 +67,22 @@ HEADER_TIMEOUT_SECONDS = env.integer("OCTOSTORE_HEADER_TIMEOUT_SECONDS", 10, low
 HEADER_MAX_BYTES = env.integer("OCTOSTORE_HEADER_MAX_BYTES", 32_768, low=4096, high=1_048_576)
 STORAGE_WAIT_SECONDS = env.integer("OCTOSTORE_STORAGE_WAIT_SECONDS", 5, low=1, high=60)
 
-if not ELECTION_TTL_MIN_SECONDS <= ELECTION_TTL_DEFAULT_SECONDS <= ELECTION_TTL_MAX_SECONDS:
-    raise ImproperlyConfigured("The default TTL of elections must lie between their smallest and their largest TTL.")
-if not LOCK_TTL_MIN_SECONDS <= LOCK_TTL_DEFAULT_SECONDS <= LOCK_TTL_MAX_SECONDS:
-    raise ImproperlyConfigured("The default TTL of locks must lie between their smallest and their largest TTL.")
-if not SESSION_TTL_MIN_SECONDS <= SESSION_TTL_DEFAULT_SECONDS <= SESSION_TTL_MAX_SECONDS:
-    raise ImproperlyConfigured("The default TTL of sessions must lie between their smallest and their largest TTL.")
+for _kind, _low, _default, _high in (
+    ("ELECTION", ELECTION_TTL_MIN_SECONDS, ELECTION_TTL_DEFAULT_SECONDS, ELECTION_TTL_MAX_SECONDS),
+    ("LOCK", LOCK_TTL_MIN_SECONDS, LOCK_TTL_DEFAULT_SECONDS, LOCK_TTL_MAX_SECONDS),
+    ("SESSION", SESSION_TTL_MIN_SECONDS, SESSION_TTL_DEFAULT_SECONDS, SESSION_TTL_MAX_SECONDS),
+):
+    if not _low <= _default <= _high:
+        raise ImproperlyConfigured(
+            f"OCTOSTORE_{_kind}_TTL_DEFAULT_SECONDS is {_default}: it must not lie below"
+            f" OCTOSTORE_{_kind}_TTL_MIN_SECONDS ({_low}), nor above OCTOSTORE_{_kind}_TTL_MAX_SECONDS ({_high})."
+        )
 
 # --- who is asking -----------------------------------------------------------------------------
 TRUSTED_PROXY_HOPS = env.integer("OCTOSTORE_TRUSTED_PROXY_HOPS", 0, low=0, high=10)
 METRICS_BEARER = env.secret("OCTOSTORE_METRICS_BEARER")
-METRICS_ADDRESSES = env.listing("OCTOSTORE_METRICS_ADDRESSES", "127.0.0.1,::1")
-CORS_ALLOWED_ORIGINS = env.listing("OCTOSTORE_CORS_ORIGINS")
+METRICS_ADDRESSES = env.listing("OCTOSTORE_METRICS_ADDRESSES", "127.0.0.1,::1", reads=addresses.network)
+CORS_ALLOWED_ORIGINS = env.listing("OCTOSTORE_CORS_ORIGINS", reads=addresses.origin)
 CORS_ALLOW_HEADERS = ["accept", "authorization", "content-type", "idempotency-key", "last-event-id", "x-lease-id"]
 CORS_EXPOSE_HEADERS = ["Retry-After", "X-Request-Id", "Idempotent-Replayed"]
 
@@ -96,7 +100,7 @@ SIGNUP = env.choice("SIGNUP", "closed", ("closed", "open"))
 STAFF_SECOND_FACTOR = HTTPS
 GITHUB_CLIENT_ID = env.text("GITHUB_CLIENT_ID")
 GITHUB_CLIENT_SECRET = env.secret("GITHUB_CLIENT_SECRET")
-DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("OCTOSTORE_EMAIL_FROM", "octostore@localhost")
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("OCTOSTORE_EMAIL_FROM", "octostore@localhost", reads=addresses.sender)
 globals().update(mail.settings_from(env.secret("EMAIL_URL") or "console:"))
 
 if bool(GITHUB_CLIENT_ID) != bool(GITHUB_CLIENT_SECRET):
@@ -221,41 +225,7 @@ USE_I18N = False
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- the database ------------------------------------------------------------------------------
-if DATABASE_URL:
-    try:
-        DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=None)}
-    except (dj_database_url.ParseError, dj_database_url.UnknownSchemeError, ValueError) as error:
-        raise ImproperlyConfigured("DATABASE_URL is not a database address like postgres://user@host/name.") from error
-else:
-    DATABASES = {
-        "default": {
-            "ENGINE": "django.db.backends.sqlite3",
-            "NAME": str(DATA_DIR / "octostore.sqlite3"),
-            "CONN_MAX_AGE": None,
-        }
-    }
-_database = DATABASES["default"]
-if _database["ENGINE"] == "django.db.backends.postgresql":
-    # Lock waits end by an error of the server before anything happened; every other wait is ended
-    # by closing the connection, never by cancelling the statement (guarantees, G1).
-    _database["ENGINE"] = "octostore.leases.postgresql"
-    _database.setdefault("OPTIONS", {})
-    _database["OPTIONS"].setdefault("connect_timeout", max(2, STORAGE_WAIT_SECONDS - 1))
-    _database["OPTIONS"].setdefault("tcp_user_timeout", STORAGE_WAIT_SECONDS * 1000)
-    _database["OPTIONS"].setdefault("application_name", "octostore")
-    _database["OPTIONS"].setdefault("options", f"-c lock_timeout={STORAGE_WAIT_SECONDS * 800}")
-elif _database["ENGINE"] == "django.db.backends.sqlite3":
-    # FULL, because NORMAL can forget commits on power loss, and a term could be given twice.
-    _database.setdefault("OPTIONS", {})
-    _database["OPTIONS"] |= {
-        "transaction_mode": "IMMEDIATE",
-        "timeout": STORAGE_WAIT_SECONDS * 0.8,
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
-    }
-    # A test run must have a file: many threads and processes read it.
-    _database["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}
-else:
-    raise ImproperlyConfigured("DATABASE_URL must name PostgreSQL (postgres://...) or SQLite (sqlite:///...).")
+DATABASES = {"default": databases.settings_from(DATABASE_URL, DATA_DIR, wait_seconds=STORAGE_WAIT_SECONDS)}
 
 # --- the API -----------------------------------------------------------------------------------
 REST_FRAMEWORK = {
@@ -303,11 +273,6 @@ SPECTACULAR_SETTINGS = {
 
 # --- background work ---------------------------------------------------------------------------
 CELERY_BROKER_URL = REDIS_URL or "memory://"
-try:
-    if REDIS_URL and not parse_url(REDIS_URL).get("host"):  # type: ignore[no-untyped-call]
-        raise ValueError("no host")
-except ValueError:
-    raise ImproperlyConfigured("REDIS_URL is not the address of a Redis, like redis://127.0.0.1:6379/0.") from None
 if REDIS_URL.startswith("rediss://"):
     # Celery, unlike redis-py, would accept any certificate.
     CELERY_BROKER_USE_SSL = {"ssl_cert_reqs": ssl.CERT_REQUIRED}

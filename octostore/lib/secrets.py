@@ -10,10 +10,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 import secrets
 from dataclasses import dataclass
 
 NONCE_BYTES = 32
+
+_KEY_TEXT = re.compile("[A-Za-z0-9_-]{43,}={0,2}")
 
 
 def encode(raw: bytes) -> str:
@@ -49,13 +52,14 @@ class ServerKey:
 
     @classmethod
     def from_text(cls, text: str) -> ServerKey:
-        """From 43 or more URL-safe base64 characters; ValueError when they hold under 32 bytes."""
+        """From 43 or more characters of URL-safe base64; ValueError, which does not repeat them, where they are not."""
+        text = text.strip()
         try:
-            secret = base64.urlsafe_b64decode(text.strip() + "=" * (-len(text.strip()) % 4))
-        except ValueError as error:
-            raise ValueError("a server key is URL-safe base64") from error
-        if len(secret) < 32:
-            raise ValueError("a server key has at least 32 bytes (43 characters of URL-safe base64)")
+            if not _KEY_TEXT.fullmatch(text):
+                raise ValueError
+            secret = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        except ValueError:
+            raise ValueError("a server key is 43 or more characters of URL-safe base64") from None
         return cls(id=hashlib.sha256(b"octostore server key id" + secret).hexdigest()[:16], secret=secret)
 
     def __repr__(self) -> str:

@@ -6,12 +6,17 @@ A budget is spent on the request's way without asking anything outside this proc
 from __future__ import annotations
 
 import os
+from typing import cast
 
 from django.conf import settings
+from django.utils.functional import SimpleLazyObject
 
+from octostore.lib.secrets import ServerKey
 from octostore.live.sharing import Sharing
 
-_sharing = Sharing(settings.REDIS_URL, settings.SERVER_KEYS[0])
+# The key is made when it is first asked for, and an import asks for nothing.
+_key = SimpleLazyObject(lambda: settings.SERVER_KEYS[0])
+_sharing = Sharing(settings.REDIS_URL, cast(ServerKey, _key))
 
 campaigns = _sharing.budget("campaigns", lambda: settings.ELECTION_REQUESTS_PER_MINUTE)
 wrong_capabilities = _sharing.budget("wrong_capabilities", lambda: settings.WRONG_CAPABILITIES_PER_MINUTE)

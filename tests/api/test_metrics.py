@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,7 @@ class TestReaders:
         assert scrape(Authorization="Bearer x") == 401
 
     def test_networks_may_be_listed(self, settings: Settings) -> None:
-        settings.METRICS_ADDRESSES = ["203.0.113.0/24", "2001:db8::/32"]
+        settings.METRICS_ADDRESSES = [ip_network("2001:db8::/32"), ip_network("203.0.113.0/24")]
         assert scrape() == 200
 
     @pytest.mark.parametrize("hops", [0, 1, 2])

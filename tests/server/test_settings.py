@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from inspect import isfunction
 from itertools import pairwise
 
 import pytest
@@ -14,7 +15,7 @@ from tests.house.sources import ROOT, product, tree
 # What is shown here does not depend on the database.
 pytestmark = pytest.mark.only("sqlite")
 
-READERS = {"text", "flag", "integer", "listing", "choice", "secret"}
+READERS = {"text", "flag", "integer", "listing", "choice", "secret", "directory"}
 # Its default is given as a path beside the code.
 COMPUTED = {"OCTOSTORE_DATA": "./var"}
 
@@ -34,20 +35,20 @@ def _read_settings() -> dict[str, str]:
     return found
 
 
-def _example_settings() -> dict[str, str]:
+def example_settings() -> dict[str, str]:
     text = (ROOT / ".env.example").read_text(encoding="utf-8")
     return dict(re.findall(r"^#([A-Z_]+)=(.*)$", text, re.MULTILINE))
 
 
 def test_every_reader_of_the_environment_is_known_here() -> None:
-    public = {name for name, value in vars(env).items() if callable(value) and value.__module__ == env.__name__}
-    assert public == READERS
+    public = {name for name, value in vars(env).items() if isfunction(value) and value.__module__ == env.__name__}
+    assert {name for name in public if not name.startswith("_")} == READERS
 
 
 def test_example_lists_every_setting_with_its_default() -> None:
     settings = _read_settings()
     assert len(settings) > 20
-    assert _example_settings() == settings
+    assert example_settings() == settings
 
 
 def test_every_setting_is_explained_by_a_sentence() -> None:

@@ -19,11 +19,11 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
-from octostore import __version__
+from octostore import __version__, datadir
 from octostore.pages.first_run import create_owner
 from octostore.server import sockets, valkey
 from octostore.server.parent import die_with
-from octostore.server.startup import database_in_words, require_database
+from octostore.server.startup import require_database
 from octostore.server.supervise import Child, Supervisor, say
 
 STARTED = """
@@ -69,19 +69,19 @@ class Command(BaseCommand):
     def handle(self, *, with_parent: bool, **_: Any) -> None:
         if with_parent:
             die_with(os.getppid(), signal.SIGTERM)
+        began = time.monotonic()
+        # First, as nothing is to be made for an address that cannot be had.
+        listener = sockets.listen(settings.HOST, settings.PORT)
         with only_one_in(settings.DATA_DIR), Supervisor() as supervisor:
-            code = run(supervisor)
+            code = run(supervisor, listener, began)
         sys.exit(code)
 
 
-def run(supervisor: Supervisor) -> int:
+def run(supervisor: Supervisor, listener: socket.socket, began: float) -> int:
     """Start everything, announce it once it is ready, and watch it to its end."""
-    began = time.monotonic()
-    listener = sockets.listen(settings.HOST, settings.PORT)
     say(f"Data is in {settings.DATA_DIR}" + ("." if settings.DATABASE_URL else ", in SQLite."))
-    broker = {} if settings.REDIS_URL else {"REDIS_URL": valkey.start(supervisor, settings.DATA_DIR / "valkey")}
-    with database_in_words():
-        call_command("migrate", interactive=False, verbosity=0)
+    broker = {} if settings.REDIS_URL else {"REDIS_URL": start_valkey(supervisor)}
+    call_command("migrate", interactive=False, verbosity=0)
     require_database()
     say("The database is up to date; starting the web process and the workers.")
     address = sockets.reachable(listener)
@@ -100,6 +100,11 @@ def run(supervisor: Supervisor) -> int:
     code = supervisor.watch(announce_once_ready)
     say("Stopping.")
     return code
+
+
+def start_valkey(supervisor: Supervisor) -> str:
+    with datadir.using(settings.DATA_DIR):
+        return valkey.start(supervisor, settings.DATA_DIR / "valkey")
 
 
 def start_services(supervisor: Supervisor, listener: socket.socket, broker: dict[str, str]) -> None:
@@ -131,11 +136,8 @@ def is_ready(host: str, port: int) -> bool:
 @contextmanager
 def only_one_in(directory: Path) -> Iterator[None]:
     """Hold the data directory for this process; the kernel lets go of it however the process ends."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
+    with datadir.using(directory):
         lock = (directory / "serve.lock").open("wb")
-    except OSError as error:
-        raise ImproperlyConfigured(f"the data directory {directory} is not writable: {error.strerror}.") from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
