@@ -88,6 +88,24 @@ def directory(name: str, default: str) -> Path:
     return path
 
 
+def shared_directory(name: str) -> str:
+    """A directory that is there and can be written to; empty where it is unset.
+
+    For a library that reads the variable itself: set to nothing is the same as unset for it then too.
+    """
+    value = text(name)
+    if not value:
+        os.environ.pop(name, None)
+        return ""
+    try:
+        is_there = Path(value).is_dir() and os.access(value, os.W_OK | os.X_OK)
+    except OSError:  # no name that any file could have
+        is_there = False
+    if not is_there:
+        raise ImproperlyConfigured(f"{name} names {value[:100]}, where there is no directory that can be written to.")
+    return value
+
+
 def _item(name: str, item: str, reads: Callable[[str], Read]) -> Read:
     try:
         return reads(item)

@@ -81,6 +81,8 @@ for _kind, _low, _default, _high in (
 # --- who is asking -----------------------------------------------------------------------------
 TRUSTED_PROXY_HOPS = env.integer("OCTOSTORE_TRUSTED_PROXY_HOPS", 0, low=0, high=10)
 METRICS_BEARER = env.secret("OCTOSTORE_METRICS_BEARER")
+# Its libraries read it themselves, when they are first imported.
+METRICS_DIRECTORY = env.shared_directory("PROMETHEUS_MULTIPROC_DIR")
 METRICS_ADDRESSES = env.listing("OCTOSTORE_METRICS_ADDRESSES", "127.0.0.1,::1", reads=addresses.network)
 CORS_ALLOWED_ORIGINS = env.listing("OCTOSTORE_CORS_ORIGINS", reads=addresses.origin)
 CORS_ALLOW_HEADERS = ["accept", "authorization", "content-type", "idempotency-key", "last-event-id", "x-lease-id"]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import prometheus_client
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
@@ -56,10 +57,9 @@ class MetricsMiddleware:
 
 def exposition() -> bytes:
     """Prometheus text; of all processes that share `PROMETHEUS_MULTIPROC_DIR`, where that is set."""
-    directory = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
-    if not directory:
+    if not settings.METRICS_DIRECTORY:
         return generate_latest(REGISTRY)
-    _forget_the_dead(Path(directory))
+    _forget_the_dead(Path(settings.METRICS_DIRECTORY))
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return generate_latest(registry)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import runpy
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,6 +68,7 @@ IMPOSSIBLE: dict[str, list[str]] = {
     "GITHUB_CLIENT_SECRET": ["without-its-id-7f3a"],
     "OCTOSTORE_METRICS_BEARER": [],  # any text is one
     "OCTOSTORE_METRICS_ADDRESSES": ["foo", "127.0.0.1,foo", "10.0.0.1/8", "300.0.0.1", "127.0.0.1 ::1"],
+    "PROMETHEUS_MULTIPROC_DIR": ["/nowhere", "/dev/null", "x" * 5000],
     "OCTOSTORE_CORS_ORIGINS": [
         "example.org",
         "https://example.org/",
@@ -178,6 +181,7 @@ def test_secret_that_comes_twice_is_refused(data: Path, monkeypatch: pytest.Monk
         ("OCTOSTORE_EMAIL_FROM", "OctoStore <octostore@example.org>"),
         ("OCTOSTORE_METRICS_ADDRESSES", "10.0.0.0/8, 2001:db8::/32,127.0.0.1"),
         ("OCTOSTORE_CORS_ORIGINS", "https://app.example.org, http://localhost:3000"),
+        ("PROMETHEUS_MULTIPROC_DIR", "/tmp"),
     ],
 )
 def test_possible_value_is_taken_and_nothing_is_made(
@@ -208,3 +212,17 @@ class TestLists:
         loaded = load_settings()
         assert [str(network) for network in loaded["METRICS_ADDRESSES"]] == ["127.0.0.1/32", "::1/128"]
         assert loaded["ALLOWED_HOSTS"] == ["*"]
+
+
+@pytest.mark.parametrize("value", ["", " "])
+def test_no_directory_for_metrics_is_none_for_their_library_too(tmp_path: Path, value: str) -> None:
+    """It takes a variable that is set to nothing for the working directory."""
+    program = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "import django; django.setup()\n"
+        "from django.test import Client\n"
+        "print(Client().get('/health').status_code)\n"
+    )
+    environ = os.environ | {"PROMETHEUS_MULTIPROC_DIR": value}
+    run = subprocess.run([sys.executable, "-c", program], env=environ, cwd=tmp_path, capture_output=True, text=True)
+    assert (run.stdout.strip(), run.stderr, [*tmp_path.iterdir()]) == ("200", "", [])

@@ -15,7 +15,7 @@ from tests.house.sources import ROOT, product, tree
 # What is shown here does not depend on the database.
 pytestmark = pytest.mark.only("sqlite")
 
-READERS = {"text", "flag", "integer", "listing", "choice", "secret", "directory"}
+READERS = {"text", "flag", "integer", "listing", "choice", "secret", "directory", "shared_directory"}
 # Its default is given as a path beside the code.
 COMPUTED = {"OCTOSTORE_DATA": "./var"}
 
