@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import socket
+from argparse import ArgumentTypeError
 
 from django.core.exceptions import ImproperlyConfigured
 
+PORT_MAX = 65_535
 BACKLOG = 2048
 # A peer that vanished without a word is noticed after this long, be there data under way or not.
 USER_TIMEOUT_MS = 12_000
@@ -50,6 +53,24 @@ def listen(host: str, port: int) -> socket.socket:
         text = cause.format(host=host, port=port, reason=os.strerror(error.errno or 0))
         raise ImproperlyConfigured(text) from error
     return listener
+
+
+def inherited(descriptor: int) -> socket.socket:
+    """The socket on which whoever started this process has it listen; ImproperlyConfigured where it is none."""
+    try:
+        listener = socket.socket(fileno=descriptor)
+        if not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            raise OSError
+    except (OSError, ValueError) as error:
+        raise ImproperlyConfigured(f"descriptor {descriptor} is no listening socket.") from error
+    return listener
+
+
+def port(text: str) -> int:
+    """A port as an argument; raises ArgumentTypeError."""
+    if not re.fullmatch("[0-9]{1,5}", text) or int(text) > PORT_MAX:
+        raise ArgumentTypeError(f"a port is a whole number from 0 to {PORT_MAX}, not {text!r}")
+    return int(text)
 
 
 def reachable(listener: socket.socket) -> tuple[str, int]:

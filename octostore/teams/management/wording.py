@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 import django.db
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
 
 from octostore.lib.errors import DomainError
+from octostore.tables import require_tables
 
 _LENGTH = re.compile(r"([1-9][0-9]{0,5})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -19,14 +21,17 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """Turn refusals and failures of the database into CommandError."""
+    """Turn refusals and failures of the database, also that it lacks migrations, into CommandError."""
     try:
+        require_tables()
         yield
+    except ImproperlyConfigured as error:
+        raise CommandError(f"This cannot be done: {error}") from error
     except DomainError as error:
         raise CommandError(f"{error.details or error.text}.") from error
     except django.db.Error as error:
         said = next(iter(str(error).splitlines()), type(error).__name__)
-        raise CommandError(f"The database cannot be used: {said.rstrip('.')}. Was it migrated?") from error
+        raise CommandError(f"The database cannot be used: {said.rstrip('.')}.") from error
 
 
 def length(text: str) -> timedelta:

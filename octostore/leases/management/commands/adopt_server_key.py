@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from octostore import env
 from octostore.keyfile import add_server_key
 from octostore.leases import keyring
+from octostore.teams.management.wording import in_words
 
 
 class Command(BaseCommand):
@@ -26,8 +27,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, new: bool, **options: Any) -> None:
         if new and env.secret("OCTOSTORE_SERVER_KEY"):
             raise CommandError("The server key comes from OCTOSTORE_SERVER_KEY: put a new one in front of it there.")
-        key = add_server_key(settings.DATA_DIR) if new else keyring.current()
-        keyring.adopt(key)
+        with in_words():
+            key = add_server_key(settings.DATA_DIR) if new else keyring.current()
+            keyring.adopt(key)
         self.stdout.write(f"The database now knows the server key {key.id}.")
         if new:
             self.stdout.write("Restart every process, so that new leases are granted under it.")

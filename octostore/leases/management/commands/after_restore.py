@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from octostore.leases import reaper
+from octostore.teams.management.wording import in_words
 
 
 class Command(BaseCommand):
@@ -19,5 +20,6 @@ class Command(BaseCommand):
         parser.add_argument("--actor", default="operator", help="who does this, for the history (default: operator)")
 
     def handle(self, *args: Any, actor: str, **options: Any) -> None:
-        ended = reaper.after_restore(actor=actor)
+        with in_words():
+            ended = reaper.after_restore(actor=actor)
         self.stdout.write(f"Ended {ended} live lease{'s' if ended != 1 else ''}; every name starts a new incarnation.")

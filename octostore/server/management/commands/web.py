@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 from django.conf import settings
@@ -19,9 +18,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=settings.HOST)
-        parser.add_argument("--port", type=int, default=settings.PORT)
+        parser.add_argument("--port", type=sockets.port, default=settings.PORT)
         parser.add_argument("--fd", type=int, help="an inherited listening socket, instead of host and port")
 
     def handle(self, *, host: str, port: int, fd: int | None, **_: Any) -> None:
+        listener = sockets.listen(host, port) if fd is None else sockets.inherited(fd)
         require_database()
-        web.serve(sockets.listen(host, port) if fd is None else socket.socket(fileno=fd))
+        web.serve(listener)
