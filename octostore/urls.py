@@ -8,8 +8,9 @@ urlpatterns = [
     path("", include("elections.urls")),
     path("", include("locks.urls")),
     path("", include("webhooks.urls")),
-    path("", include("octostore.api.urls")),
+    # Before the API's, whose / and /status they share with it.
     path("", include("octostore.pages.urls")),
+    path("", include("octostore.api.urls")),
     path("", include("octostore.dashboard.urls")),
 ]
 

@@ -37,6 +37,18 @@ class Steadiness:
     latest_holders: int
     latest_longest_ms: int
 
+    @property
+    def median_seconds(self) -> float | None:
+        return None if self.median_ms is None else self.median_ms / 1000
+
+    @property
+    def longest_gap_seconds(self) -> float:
+        return self.longest_gap_ms / 1000
+
+    @property
+    def vacant_percent(self) -> int | None:
+        return None if self.vacant_share is None else round(100 * self.vacant_share)
+
 
 def steadiness(past: Sequence[Past], now: int, *, kept: int) -> Steadiness:
     """Of terms newest first, of which at most `kept` are remembered."""

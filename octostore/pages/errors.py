@@ -64,15 +64,18 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return page(request, Forbidden("This form has expired, or was not sent from here. Go back and send it again."))
 
 
-def page(request: HttpRequest, error: DomainError) -> HttpResponse:
-    """`error` in words, without a query: it may be the database that is down."""
+def page(
+    request: HttpRequest, error: DomainError, *, template: str = "pages/error.html", **more: object
+) -> HttpResponse:
+    """`error` in words, without a query: it may be the database that is down. `more` is for a `template` of its own."""
     context: dict[str, Any] = {
         "error": error,
         "request_id": request_id_of(request),
         "request": request,
         **display(request),
+        **more,
     }
-    response = HttpResponse(render_to_string("pages/error.html", context), status=error.answer_status)
+    response = HttpResponse(render_to_string(template, context), status=error.answer_status)
     if error.retry_after_ms is not None:
         response["Retry-After"] = str(-(-error.retry_after_ms // 1000))
     return response

@@ -41,7 +41,7 @@ def live(request: HttpRequest) -> HttpResponse:
         elif kind == "team":
             team = membership_of(slug=rest, user=_person(request)).team
             teams.add(team.id)
-            spaces |= dict.fromkeys((f"locks/{team.uuid}", f"team/{team.uuid}"), topic)
+            spaces |= dict.fromkeys((team.lock_space, f"team/{team.uuid}"), topic)
         elif topic == "ops":
             _require_staff(request)
             spaces[""] = topic

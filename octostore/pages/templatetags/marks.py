@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from django import template
@@ -99,7 +98,6 @@ def gauge(
     is_held = status in {"held", "expiring"}
     share = max(0.0, min(1.0, (until - now) / whole_ms)) if is_held and whole_ms else 0.0
     label = PICTURES[status].format(round(share * 100)) + (f"; {others} others led lately" if others else "")
-    length = 2 * math.pi * RADIUS
     lit = set(ORDER[:others])
     leads = {LEADING, LEADING - 1} if flapping else {LEADING}
     arms = format_html_join(
@@ -119,14 +117,13 @@ def gauge(
     ring = (
         format_html(
             '<circle class="ring" cx="{0}" cy="{1}" r="{2}" data-until="{3}" data-whole="{4}" '
-            'stroke-dasharray="{5} {6}" transform="rotate(-90 {0} {1})"/>',
+            'pathLength="1" stroke-dasharray="{5} 1" transform="rotate(-90 {0} {1})"/>',
             x,
             y,
             RADIUS,
             until,
             whole_ms,
-            round(length * share, 1),
-            round(length, 1),
+            round(share, 3),
         )
         if is_held
         else ""

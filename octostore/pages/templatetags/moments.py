@@ -68,6 +68,12 @@ def duration(length: timedelta | float | None) -> str:
     return wording.span(length.total_seconds() if isinstance(length, timedelta) else length)
 
 
+@register.filter
+def clock(at: Instant) -> str:
+    """An instant as the time of day in UTC."""
+    return wording.utc(milliseconds(at))[11:]
+
+
 @register.simple_tag
 def server_time() -> SafeString:
     """The instant at which the page was made."""
@@ -80,4 +86,4 @@ def milliseconds(at: Instant) -> int:
 
 
 def _or_now(now: int | None) -> int:
-    return time.time_ns() // 1_000_000 if now is None else now
+    return now or time.time_ns() // 1_000_000
