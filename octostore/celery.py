@@ -41,6 +41,7 @@ BEAT = {
         "schedule": 3600,
         "options": {"expires": 3600},
     },
+    "probe": {"task": "octostore.pages.tasks.probe", "schedule": 30, "options": {"expires": 30}},
     "forget_idle_rooms": {"task": "elections.tasks.forget_idle_rooms", "schedule": 60, "options": {"expires": 60}},
     "dispatch": {"task": "webhooks.tasks.dispatch", "schedule": 1, "options": {"expires": 2}},
     "tell_owners": {"task": "webhooks.tasks.tell_owners", "schedule": 60, "options": {"expires": 60}},

@@ -19,8 +19,6 @@ from octostore.pages.joining import snippets
 from octostore.pages.middleware import asks_for_html
 
 _api = RootView.as_view()
-# In the snippets of the landing page; the shell has it from the first command.
-ROOM = "$ROOM"
 LIMITS = (
     "ELECTION_TTL_MIN_SECONDS",
     "ELECTION_TTL_MAX_SECONDS",
@@ -43,7 +41,8 @@ def _landing(request: HttpRequest) -> HttpResponse:
     service = service_url(request)
     context = {
         "service": service,
-        "snippets": snippets(service, "my-first-room", candidate_id="worker-a"),
+        # An address of each reader's own: two who paste the same one would meet in it.
+        "snippets": snippets(service, ids.mint_election_id(), candidate_id="worker-a"),
         "limits": {name.lower(): getattr(settings, name) for name in LIMITS},
         "idle_hours": settings.ROOM_IDLE_SECONDS // 3600,
         "is_open": settings.PUBLIC_ELECTIONS,

@@ -15,7 +15,7 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 # Where pages live; everything else is the API's.
 PREFIXES = ("/accounts/", "/staff/", "/r/", "/t/", "/ops/", "/start/")
-SINGLE = frozenset({"/display", "/keyboard", "/live", "/start", "/try"})
+SINGLE = frozenset({"/display", "/keyboard", "/live", "/start", "/status.json", "/try"})
 # Where both do: who asks for HTML gets the page.
 SHARED = frozenset({"/", "/status"})
 

@@ -7,7 +7,7 @@ from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
 
 # Registers what staff see: here, because processes without addresses need none of it and start sooner.
-from octostore.pages import display, landing, live, room_views, staff, views  # noqa: F401
+from octostore.pages import display, landing, live, room_views, staff, status, views  # noqa: F401
 
 
 class FormConverter(StringConverter):
@@ -20,6 +20,8 @@ register_converter(FormConverter, "form")
 
 urlpatterns = [
     path("", landing.root, name="landing"),
+    path("status", status.status, name="status_page"),
+    path("status.json", status.components, name="components"),
     path("try", landing.open_room, name="try"),
     path("start", landing.start, name="start"),
     path("start/<str:election_id>", landing.started, name="started"),

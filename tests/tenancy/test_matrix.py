@@ -18,14 +18,15 @@ from django.utils import timezone
 from octostore.api.schema import openapi
 from octostore.teams.models import ApiKey, Team
 from tests.locks.cast import Worker, found_team, issue
+from tests.webhooks.cast import Keeper
 
 # Pages for people, behind sessions and not behind keys.
-PAGES = ("accounts/", "staff/", "invitations/", "r/", "t/", "ops/", "start", "try", "live", "display", "keyboard")
+PAGES = ("accounts/", "staff/", "invitations/", "r/", "t/", "ops/", "start", "try", "live", "display", "keyboard", "status.json")
 KEYED: dict[str, list[str]] = {"apiKey": []}
 LOCK = "repo/issue-1842"
 # What differs between two answers that say the same.
 VARYING = re.compile(
-    r"osk_[\w-]+|key-[0-9a-f]{8}|req_[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z|\d{4,}"
+    r"osk_[\w-]+|whsec_[\w+/=]+|msg_[\w-]+|key-[0-9a-f]{8}|req_[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z|\d{4,}"
 )
 
 
@@ -61,20 +62,23 @@ OPERATIONS = list(_operations())
 
 
 class Home:
-    """A team with a held lock and a session, and workers with every kind of key."""
+    """A team with a held lock, a session and a webhook that was tried out, and workers with every kind of key."""
 
     def __init__(self) -> None:
         self.team = found_team()
         self.owner = self.worker(self.team, "admin")
         self.session = self.owner.begin(ttl_seconds=300)
         self.held = self.owner.hold(LOCK, ttl_seconds=600, metadata="canary-metadata", holder="canary-holder")
+        self.webhook = self.owner.register("https://canary.example/")["id"]
+        self.delivery = self.owner.try_out(self.webhook)["id"]
 
-    def worker(self, team: Team, *scopes: str, **more: Any) -> Worker:
-        return Worker(issue(team, *scopes, name=f"key-{uuid4().hex[:8]}", **more))
+    def worker(self, team: Team, *scopes: str, **more: Any) -> Keeper:
+        return Keeper(issue(team, *scopes, name=f"key-{uuid4().hex[:8]}", **more))
 
     def ask(self, worker: Worker, operation: Operation) -> httpx.Response:
-        """The operation on this team's lock and session, with its real capabilities."""
-        path = operation.path.format(name=LOCK, session_id=self.session)
+        """The operation on what is this team's, with its real capabilities."""
+        ids = {"session_id": self.session, "webhook_id": self.webhook, "delivery_id": self.delivery}
+        path = operation.path.format(name=LOCK, **ids)
         body = operation.body
         if isinstance(body, dict):
             body = {key: self.real(key, value) for key, value in body.items()}
@@ -90,6 +94,8 @@ class Home:
             lock["expires_at"],
             lock.get("acl"),
             self.owner.session(self.session)["expires_at"],
+            self.owner.get("/webhooks").json(),
+            self.owner.deliveries(self.webhook),
         )
 
 
@@ -147,7 +153,8 @@ class TestEachOperation:
 
     def test_refuses_too_small_a_scope(self, home: Home, operation: Operation) -> None:
         before = home.as_it_was()
-        answer = home.ask(home.worker(home.team, "webhooks"), operation)
+        scopes = ["read", "locks"] if operation.path.startswith("/webhooks") else ["webhooks"]
+        answer = home.ask(home.worker(home.team, *scopes), operation)
         if operation.path == "/auth/token/rotate":
             # Every key may replace its own secret.
             assert answer.status_code == 200
@@ -162,6 +169,7 @@ class TestEachOperation:
         absent = Operation(operation.method, operation.path.replace("{name}", "repo/issue-9999"), operation.body)
         alone = Home.__new__(Home)
         alone.session, alone.held = str(uuid4()), {"lease_id": str(uuid4()), "fencing_token": 1}
+        alone.webhook, alone.delivery = str(uuid4()), str(uuid4())
         nothing = alone.ask(home.worker(found_team(), "admin"), absent)
         assert _said(theirs)[0] == _said(nothing)[0]
         assert _said(theirs)[1].replace(LOCK, "repo/issue-9999") == _said(nothing)[1]

@@ -147,13 +147,14 @@ def _row(axis: _Axis, term: Term, before: Term | None, n: int, words: dict[str, 
     name = term.holder if len(term.holder) <= LABEL_MAX else f"{term.holder[: LABEL_MAX - 1]}…"
     # To the right of the mark where there is room, else before the bar.
     fits = begin + width + 20 + 7 * len(name) < 956
-    gap = ""
+    gap, free = "", begin
     if before and before.ended_at is not None and axis.x(term.began_at) - axis.x(before.ended_at) > 1:
+        free = axis.x(before.ended_at)
         gap = format_html(
             '<rect class="gap" x="{}" y="{}" width="{}" height="{}"/>',
-            _one(axis.x(before.ended_at)),
+            _one(free),
             top,
-            _one(begin - axis.x(before.ended_at)),
+            _one(begin - free),
             BAR,
         )
     return format_html(
@@ -172,7 +173,7 @@ def _row(axis: _Axis, term: Term, before: Term | None, n: int, words: dict[str, 
         BAR,
         _notches(term.renewals, begin, width, top),
         mark,
-        _one(begin + width + 20 if fits else max(LEFT + 7 * len(name), begin - 6)),
+        _one(begin + width + 20 if fits else max(LEFT + 7 * len(name), free - 6)),
         top + 11,
         "" if fits else mark_safe(' text-anchor="end"'),
         name,

@@ -111,6 +111,7 @@ def start_services(supervisor: Supervisor, listener: socket.socket, broker: dict
     """The web process, with which all of it ends, and the background work, which comes back."""
     environment = broker | {
         "OCTOSTORE_DATA": str(settings.DATA_DIR),
+        "OCTOSTORE_PROBE_URL": os.environ.get("OCTOSTORE_PROBE_URL") or sockets.url(*sockets.reachable(listener)),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), os.environ.get("PYTHONPATH")])),
     }
     descriptor = listener.fileno()
