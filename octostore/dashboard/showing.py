@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from octostore.live.hub import hub
-from octostore.pages.fragments import page_or_fragment
+from octostore.pages.fragments import asks_for_part, page_or_fragment
 from octostore.teams import roles
 from octostore.teams.models import Membership
 
@@ -24,10 +24,11 @@ def show(
 ) -> HttpResponse:
     """`page` below `templates/dashboard`, or `fragment` of it where a part is asked for.
 
-    For templates: `team`, `by`, `section` and, as `may`, what the member's role permits.
+    For templates: `team`, `by`, `section`, `is_part` and, as `may`, what the member's role permits.
     """
     section = page.partition("/")[0]
-    context = {"by": by, "team": by.team, "may": roles.PERMITTED[by.role], "section": section} | context
+    everywhere = {"by": by, "team": by.team, "may": roles.PERMITTED[by.role], "section": section}
+    context = everywhere | {"is_part": asks_for_part(request)} | context
     if fragment is None:
         return render(request, f"dashboard/{page}", context, status=status)
     return page_or_fragment(request, f"dashboard/{page}", f"dashboard/{fragment}", context, status=status)

@@ -68,7 +68,8 @@ class TestState:
     def test_htmx_gets_the_state_alone(self, viewer: Person, team: Team, worker: Worker) -> None:
         worker.hold("a")
         part = text_of(viewer.part(path(team, "a"))).strip()
-        assert part.startswith('<section id="state"')
+        assert part.startswith("<title>A worker holds · a · ")
+        assert '<section id="state"' in part
         assert "<html" not in part
 
 

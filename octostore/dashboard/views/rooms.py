@@ -14,7 +14,7 @@ from octostore.dashboard.queries.rooms import Detail
 from octostore.leases.models import Lease
 from octostore.lib.errors import InvalidInput, NotFound
 from octostore.pages.force_release import end_term
-from octostore.pages.fragments import page_or_fragment
+from octostore.pages.fragments import asks_for_part, page_or_fragment
 
 FIRST = {"status": "led", "sort": "expiry", "size": "50", "page": "1"}
 
@@ -39,7 +39,13 @@ def figures(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, election_id: str) -> HttpResponse:
     found = _found(election_id)
-    context = {"room": found.line, "terms": found.terms, "events": found.events, "now": found.at}
+    context = {
+        "room": found.line,
+        "terms": found.terms,
+        "events": found.events,
+        "now": found.at,
+        "is_part": asks_for_part(request),
+    }
     return page_or_fragment(request, "dashboard/rooms/detail.html", "dashboard/rooms/_state.html", context)
 
 
