@@ -11,7 +11,7 @@ from uuid import uuid4
 import httpx
 
 from tests.contract import keyed
-from tests.contract.document import OPERATIONS
+from tests.contract.document import DOCUMENT, OPERATIONS
 from tests.http import Client, verify
 from tests.processes import Web
 
@@ -86,12 +86,14 @@ def _wrong_capability(stage: Stage, operation_id: str) -> httpx.Response:
 
 
 def _wrong_method(stage: Stage, operation_id: str) -> httpx.Response:
-    return ask(stage.open, operation_id, method="PATCH")
+    answered = DOCUMENT["paths"][OPERATIONS[operation_id][1]]
+    return ask(stage.open, operation_id, method="PUT" if "patch" in answered else "PATCH")
 
 
 def _withheld_body(stage: Stage, operation_id: str) -> httpx.Response:
     method, path, _ = OPERATIONS[operation_id]
-    path = path.format(election_id=f"room-{uuid4().hex}", term=1, name="lock", session_id=uuid4())
+    ids = dict.fromkeys(("session_id", "webhook_id", "delivery_id"), uuid4())
+    path = path.format(election_id=f"room-{uuid4().hex}", term=1, name="lock", **ids)
     connection = http.client.HTTPConnection("127.0.0.1", stage.open.port, timeout=10)
     try:
         connection.putrequest(method, path)
@@ -156,6 +158,7 @@ def stand_in(operation_id: str) -> dict[str, Any]:
 PROVOCATIONS: dict[int, Callable[[Stage, str], httpx.Response]] = {
     200: _success,
     201: _success,
+    202: _success,
     204: _success,
     400: _bad_path_or_body,
     401: _without_credential,
