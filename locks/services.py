@@ -41,9 +41,8 @@ from octostore.lib.errors import (
 )
 from octostore.live.waiting import GaveWay
 from octostore.teams import audit, limits
-from octostore.teams.principals import Acting, Principal
+from octostore.teams.principals import LOCK_SPACES, Acting, Principal
 
-SPACES = "locks/"
 # A session that ended is told from an unknown one for so long.
 SESSION_MEMORY = timedelta(days=1)
 
@@ -196,7 +195,7 @@ def holder_id(space: str, name: str, hold: Hold | Past) -> str:
 def forget_idle() -> int:
     """Forget names that nobody has held for the set time, and sessions long over, of all teams; how many names."""
     reaper.forget_groups(idle=SESSION_MEMORY)
-    return reaper.forget(SPACES, idle=timedelta(seconds=settings.LOCK_IDLE_SECONDS))
+    return reaper.forget(LOCK_SPACES, idle=timedelta(seconds=settings.LOCK_IDLE_SECONDS))
 
 
 def _shared(one: str, other: str) -> str | None:

@@ -13,6 +13,8 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
+from octostore.teams.principals import lock_space
+
 
 class Role(models.TextChoices):
     """What a member is to a team, the most powerful first; what each may do stands in `roles`."""
@@ -80,7 +82,7 @@ class Team(models.Model):
     @property
     def lock_space(self) -> str:
         """Where the team's locks live among all leases."""
-        return f"locks/{self.uuid}"
+        return lock_space(str(self.uuid))
 
 
 class Membership(models.Model):

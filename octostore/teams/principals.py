@@ -32,17 +32,17 @@ class Acting(Protocol):
         """How history and audit name who acts."""
 
 
-_LOCK_SPACES = "locks/"
+LOCK_SPACES = "locks/"
 
 
 def lock_space(team_uuid: str) -> str:
     """Where a team's locks live among all leases."""
-    return f"{_LOCK_SPACES}{team_uuid}"
+    return f"{LOCK_SPACES}{team_uuid}"
 
 
 def team_uuid_of(space: str) -> str | None:
     """Whose locks live there; None where none do."""
-    return space.removeprefix(_LOCK_SPACES) if space.startswith(_LOCK_SPACES) else None
+    return space.removeprefix(LOCK_SPACES) if space.startswith(LOCK_SPACES) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
