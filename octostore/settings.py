@@ -130,7 +130,7 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "octostore.pages.errors.csrf_failure"
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
-# What is mailed is a code, never a link with a secret in it.
+# What allauth mails is a code, never a link with a secret in it.
 ACCOUNT_ADAPTER = "octostore.pages.adapters.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
