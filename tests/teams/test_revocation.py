@@ -86,11 +86,15 @@ def watching(web: Web, key: str, lock: str) -> Iterator[Queue[str]]:
                 lines.put(line)
         lines.put("over")
 
-    with ThreadPoolExecutor(1) as pool:
+    pool = ThreadPoolExecutor(1)
+    try:
         reading = pool.submit(read)
         assert opened.wait(PATIENCE_SECONDS)
         yield lines
         reading.result(PATIENCE_SECONDS)
+    finally:
+        # A stream that never ends is told of, not waited for.
+        pool.shutdown(wait=False)
 
 
 def rest(lines: Queue[str]) -> list[str]:
