@@ -21,7 +21,8 @@ def main() -> None:
 
     setup_test_environment()
     json.dump(
-        [*of_people(), *(code for sent in mail.outbox for code in _codes(str(sent.body))), *of_keys()], sys.stdout
+        [*of_people(), *(code for sent in mail.outbox for code in _codes(str(sent.body))), *of_keys(), *of_teams()],
+        sys.stdout,
     )
 
 
@@ -82,6 +83,28 @@ def of_keys() -> list[str]:
     with Worker(rotated) as worker:
         worker.get("/usage")
     return [*texts, *(text[17:] for text in texts), "canary-metadata"]
+
+
+def of_teams() -> list[str]:
+    """What a team's pages show once: keys that were made and replaced there, and links of invitations."""
+    from octostore.teams.models import Role
+    from tests.dashboard.cast import Person
+    from tests.pages.browser import text_of
+    from tests.teams.cast import found_team
+
+    team = found_team()
+    admin = Person.of(team, Role.ADMIN)
+    pages = f"/t/{team.slug}"
+    shown = text_of(admin.submit(f"{pages}/keys/new", name="ci", scopes=["read"], lasts="30"))
+    (key,) = re.findall(r"osk_[a-z0-9]{12}_[\w-]{43}", shown)
+    shown = text_of(admin.submit(f"{pages}/keys/{key[4:16]}/rotate", ends_in="3600"))
+    (replaced,) = re.findall(r"osk_[a-z0-9]{12}_[\w-]{43}", shown)
+    form = admin.get(f"{pages}/members")
+    shown = text_of(admin.fill(form, f"{pages}/members/invite", emails="canary@example.org", role="viewer"))
+    (link,) = re.findall(r"/accounts/invitations/([\w-]{43})/", shown)
+    admin.get(f"/accounts/invitations/{link}/", {"mailed": "canary-wrong-proof"})
+    admin.submit(f"{pages}/keys/{replaced[4:16]}/revoke", reason="done")
+    return [key, key[17:], replaced, replaced[17:], link, "canary-wrong-proof"]
 
 
 def _codes(body: str) -> list[str]:
