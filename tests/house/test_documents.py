@@ -12,6 +12,7 @@ from tests.house.sources import ROOT
 
 _LINK = re.compile(r"(?<!!)\[[^]]+\]\(([^)#\s]+)?(?:#([^)]+))?\)")
 _ENDPOINT = re.compile(r"^### ([A-Z]+ /\S*)\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SETTING = re.compile(r"\b(?:OCTOSTORE_[A-Z_]+|PUBLIC_ELECTIONS)\b")
 NOT_SETTINGS = {"OCTOSTORE_TEST_STRICT", "OCTOSTORE_TEST_POSTGRES_BIN"}
 
@@ -52,6 +53,12 @@ def test_the_reference_names_every_endpoint_and_every_status() -> None:
         for method, operation in operations.items()
     }
     assert written == served
+
+
+@pytest.mark.parametrize("snippet", sorted((ROOT / "docs" / "webhooks").iterdir()), ids=lambda snippet: snippet.name)
+def test_snippets_are_printed_as_they_are_tested(snippet: Path) -> None:
+    printed = _BLOCK.findall((ROOT / "docs" / "webhooks.md").read_text(encoding="utf-8"))
+    assert snippet.read_text(encoding="utf-8") in printed
 
 
 def test_documents_name_only_settings_that_are_read() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,10 +14,11 @@ from octostore.leases.models import Lease, LeaseEvent, OwedEvent
 from octostore.teams.models import Team
 from octostore.teams.principals import lock_space
 from tests.elections.rooms import instant
+from tests.house.sources import ROOT
 from tests.locks.cast import Worker, age_session, expire, row
 from tests.webhooks.cast import Call, Keeper, become_due, calls, in_turn, send
 from tests.webhooks.receivers import Receiver, answering, receiving, resetting
-from webhooks import messages, schedule, sending
+from webhooks import messages, schedule, sending, signing
 from webhooks.messages import Message
 
 SPACE = "locks/2f6d8c1a-4b7e-4e90-95d3-c8a1f0b7e264"
@@ -71,6 +73,15 @@ class TestTheBytes:
     def test_of_an_end_say_why(self, event: dict[str, Any], told_as: str, reason: str | None) -> None:
         said = json.loads(golden(**event).body)
         assert (said["type"], said["data"].get("reason")) == (told_as, reason)
+
+    def test_are_those_of_the_documents_and_signed_as_there(self) -> None:
+        page = (ROOT / "docs" / "webhooks.md").read_text(encoding="utf-8")
+        (secret,) = re.findall(r'"secret": "(whsec_\S+)"', (ROOT / "docs" / "api.md").read_text(encoding="utf-8"))
+        headers = dict(re.findall(r"^(webhook-\w+): (.*)$", page, re.MULTILINE))
+        message, at = golden(), datetime.fromtimestamp(AT // 1000, UTC)
+        assert f"\n{message.body}\n" in page
+        body = message.body.encode()
+        assert headers == signing.signed_headers([secret], message_id=message.id, at=at, body=body)
 
     def test_are_utf_8(self) -> None:
         assert '"lock":"größe/日本"' in golden(name="größe/日本").body
