@@ -58,7 +58,7 @@ def state(request: HttpRequest, election_id: str) -> HttpResponse:
     tag = f'W/"{found.version}-{found.span}"'
     if request.headers.get("If-None-Match") == tag:
         return _private(HttpResponse(status=304, headers={"ETag": tag}))
-    answer = render(request, "pages/room/_state.html", _shown(found))
+    answer = render(request, "pages/room/_state.html", {**_shown(found), "title": found.title})
     answer["ETag"] = tag
     return _private(answer)
 

@@ -48,6 +48,11 @@ class Room:
         return "held" if self.state.remaining >= self.state.hold.ttl / 3 else "expiring"
 
     @property
+    def title(self) -> str:
+        """Begins with the state: it is all a tab shows."""
+        return f"{f'{self.leader.holder} leads' if self.leader else 'Vacant'} · room {self.election_id[:8]}…"
+
+    @property
     def whole_ms(self) -> int:
         """What a full ring stands for."""
         return self.leader.ttl // timedelta(milliseconds=1) if self.leader else 0

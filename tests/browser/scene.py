@@ -44,7 +44,7 @@ def build() -> Scene:
     from octostore.teams.models import ApiKey, AuditEntry, Invitation, Quota, Role, Team
     from tests.dashboard.cast import Person
     from tests.locks.cast import Worker
-    from tests.pages.browser import somebody
+    from tests.pages.browser import PASSWORD, somebody
     from tests.teams.cast import ACT, join
 
     team = Team.objects.create(slug="harbour")
@@ -70,8 +70,9 @@ def build() -> Scene:
     secrets["webhook"] = signing_secret
 
     person = Person(owner)
-    seed, factor_secrets = second_factor(somebody("second@example.org"))
-    secrets |= {"session": person.cookies["octostore_session"].value} | factor_secrets
+    person.submit("/accounts/reauthenticate/", password=PASSWORD)
+    careful, seed = with_second_factor(somebody("second@example.org"))
+    secrets |= {"session": person.cookies["octostore_session"].value, "seed": seed}
     room = Lease.objects.get(space="elections", name=ROOM)
     session = LeaseGroup.objects.filter(ended_at=None).latest("id")
     parts = {
@@ -96,7 +97,10 @@ def build() -> Scene:
     }
     return Scene(
         parts=parts,
-        cookies={"owner": {name: morsel.value for name, morsel in person.cookies.items()}},
+        cookies={
+            who: {name: morsel.value for name, morsel in one.cookies.items()}
+            for who, one in {"owner": person, "second": careful}.items()
+        },
         secrets=secrets,
         key=issued.text,
         second_factor=seed,
@@ -215,19 +219,20 @@ def call_webhooks(team: Any) -> tuple[str, str, str]:
     return str(works.uuid), str(failed.uuid), sealing.secret_of(works)
 
 
-def second_factor(user: Any) -> tuple[str, dict[str, str]]:
-    """The seed of an app that the user has set up, and the secrets that came of it."""
+def with_second_factor(user: Any) -> tuple[Any, str]:
+    """Signed in, and the seed of the app that was set up."""
     import re
 
     from tests.dashboard.cast import Person
     from tests.pages.browser import PASSWORD, text_of, totp
 
+    path = "/accounts/2fa/totp/activate/"
     person = Person(user)
     person.submit("/accounts/reauthenticate/", password=PASSWORD)
-    page = person.get("/accounts/2fa/totp/activate/")
+    page = person.get(path)
     (seed,) = re.findall(r'value="([A-Z2-7]{32})"', text_of(page))
-    assert person.fill(page, "/accounts/2fa/totp/activate/", code=totp(seed)).status_code == 302
-    return seed, {"seed": seed}
+    assert person.fill(page, path, code=totp(seed)).status_code == 302
+    return person, seed
 
 
 if __name__ == "__main__":

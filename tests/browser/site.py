@@ -44,6 +44,11 @@ class Site:
         """One with the team's key, who may do everything that keys can."""
         return Worker(self.scene.key, base_url=self.url)
 
+    def get(self, address: str, person: str = "") -> httpx.Response:
+        """What a browser of somebody's gets there."""
+        cookies, headers = self.scene.cookies.get(person, {}), {"Accept": "text/html"}
+        return httpx.get(self.url + address, cookies=cookies, headers=headers, trust_env=False, timeout=15)
+
     def open_streams(self) -> int:
         text = httpx.get(f"{self.url}/metrics", trust_env=False).text
         [found] = re.findall(r"^octostore_open_streams (\S+)$", text, re.MULTILINE)

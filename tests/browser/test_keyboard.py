@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import OpenWindow
+from tests.browser.conftest import OpenPage
 from tests.browser.site import Site
 
 pytestmark = pytest.mark.only("sqlite")
@@ -19,8 +19,8 @@ REFUSED = "status of 422"
 
 
 @pytest.fixture(params=[True, False], ids=["script", "no script"])
-def page(request: pytest.FixtureRequest, open_window: OpenWindow) -> Page:
-    return open_window(expected=(REFUSED,), java_script_enabled=request.param)
+def page(request: pytest.FixtureRequest, open_page: OpenPage) -> Page:
+    return open_page(expected=(REFUSED,), scripts=request.param)
 
 
 def tab_to(page: Page, target: Locator) -> None:

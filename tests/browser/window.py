@@ -1,90 +1,98 @@
-"""Windows of a real browser, in which nothing may go wrong unseen."""
+"""Debian's Chromium, and windows in it that let no fault pass unseen."""
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, Request, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
-from tests.browser.site import Site
+from octostore.teams.models import User
+from tests.pages.browser import Browser as Client
+from tests.processes import Web
 
 CHROMIUM = shutil.which("chromium")
-SIZE = ViewportSize(width=1280, height=900)
-# Two cores, and others on them.
-PATIENCE_MS = 15_000
-# Chromium writes each violation to the console too, but not of every kind.
+WIDTHS = {"wide": {"width": 1280, "height": 900}, "narrow": {"width": 390, "height": 844}}
+Scheme = Literal["light", "dark"]
+
 _TELL_VIOLATIONS = """
-addEventListener("securitypolicyviolation", (event) =>
-  console.error(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
+document.addEventListener("securitypolicyviolation", (event) =>
+  console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI}`));
 """
 
 
-@dataclass
-class Faults:
-    """What a browser complained of, but for what was expected: parts of messages, as regular expressions."""
+class Window:
+    """A context of its own with one page; `faults` gathers errors, failed and foreign requests, violations.
 
-    origin: str
-    found: list[str] = field(default_factory=list)
-    expected: list[str] = field(default_factory=list)
+    What a test brings about on purpose it names by `expect`, a pattern.
+    """
 
-    def expect(self, *patterns: str) -> None:
-        self.expected += patterns
+    def __init__(
+        self,
+        browser: Browser,
+        web: Web,
+        *,
+        scheme: Scheme = "light",
+        width: str = "wide",
+        scripts: bool = True,
+        user: User | None = None,
+        **options: Any,
+    ) -> None:
+        self.web = web
+        self.faults: list[str] = []
+        self._expected: list[str] = []
+        self.context: BrowserContext = browser.new_context(
+            base_url=web.url,
+            color_scheme=scheme,
+            viewport=WIDTHS[width],  # type: ignore[arg-type]
+            java_script_enabled=scripts,
+            reduced_motion="reduce",
+            **options,
+        )
+        self.context.set_default_timeout(10_000)
+        if user:
+            self._sign_in(user)
+        self.context.add_init_script(_TELL_VIOLATIONS)
+        self.page: Page = self.open()
 
-    def watch(self, context: BrowserContext) -> None:
-        context.add_init_script(_TELL_VIOLATIONS)
-        context.on("console", self._console)
-        context.on("weberror", lambda event: self.found.append(f"error: {event.error}"))
-        context.on("request", self._request)
-        context.on("requestfailed", self._failed)
+    def open(self) -> Page:
+        """One more tab."""
+        page = self.context.new_page()
+        page.on("console", self._on_console)
+        page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        page.on("requestfailed", self._on_failed)
+        page.on("request", self._on_request)
+        return page
 
-    def unexpected(self) -> list[str]:
-        return [fault for fault in self.found if not any(re.search(pattern, fault) for pattern in self.expected)]
+    def expect(self, pattern: str) -> None:
+        self._expected.append(pattern)
 
-    def _console(self, message: ConsoleMessage) -> None:
+    def close(self) -> list[str]:
+        """The faults nobody expected."""
+        self.context.close()
+        return [fault for fault in self.faults if not any(re.search(one, fault) for one in self._expected)]
+
+    def goes_live(self, page: Page | None = None) -> None:
+        (page or self.page).wait_for_selector("html[data-live=live]")
+
+    def _sign_in(self, user: User) -> None:
+        client = Client()
+        client.force_login(user, "allauth.account.auth_backends.AuthenticationBackend")
+        self.context.add_cookies(
+            [{"name": name, "value": one.value, "url": self.web.url} for name, one in client.cookies.items()]
+        )
+
+    def _on_console(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
-            self.found.append(f"console: {message.text} {message.location['url']}")
+            self.faults.append(f"{message.type}: {message.text} {message.location.get('url', '')}")
 
-    def _request(self, request: Request) -> None:
-        if not request.url.startswith((f"{self.origin}/", "data:", "blob:")):
-            self.found.append(f"foreign: {request.url}")
-
-    def _failed(self, request: Request) -> None:
-        # Aborted is what was under way when its page was left or closed its stream.
+    def _on_failed(self, request: Request) -> None:
+        # Going to another page ends what this one waited for.
         if request.failure != "net::ERR_ABORTED":
-            self.found.append(f"failed: {request.method} {request.url} {request.failure}")
+            self.faults.append(f"failed: {request.url} {request.failure}")
 
-
-@contextmanager
-def chromium(playwright: Playwright) -> Iterator[Browser]:
-    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-    try:
-        yield browser
-    finally:
-        browser.close()
-
-
-@contextmanager
-def window(
-    browser: Browser, site: Site, person: str = "", *, origin: str = "", **options: Any
-) -> Iterator[tuple[Page, Faults]]:
-    """A page of somebody's own: cookies, storage and all. `person` is one of the scene's, or nobody signed in."""
-    origin = origin or site.url
-    context = browser.new_context(base_url=origin, viewport=SIZE, **options)
-    try:
-        context.set_default_timeout(PATIENCE_MS)
-        context.add_cookies(site.cookies(person))
-        faults = Faults(origin)
-        faults.watch(context)
-        yield context.new_page(), faults
-    finally:
-        context.close()
-
-
-def comes_alive(page: Page) -> None:
-    """Wait until the page's stream is open and the server was heard of."""
-    expect(page.locator("html")).to_have_attribute("data-live", "live", timeout=PATIENCE_MS)
+    def _on_request(self, request: Request) -> None:
+        if urlsplit(request.url).netloc != urlsplit(self.web.url).netloc and not request.url.startswith("data:"):
+            self.faults.append(f"foreign: {request.url}")
