@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("octostore", "elections", "locks")
+PACKAGES = ("octostore", "elections", "locks", "webhooks")
 
 
 def files(*directories: str) -> list[Path]:

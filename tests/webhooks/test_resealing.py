@@ -17,7 +17,7 @@ from webhooks.models import Delivery, Endpoint
 
 @pytest.fixture
 def rotated(settings: Settings) -> ServerKey:
-    """A fresh key in front of the present ones, once the test asks for it."""
+    """A fresh server key, which nothing was sealed under."""
     return ServerKey.from_text(encode(mint(32)))
 
 
@@ -75,6 +75,17 @@ class TestAKeyThatIsMissed:
         assert stored() == before
         settings.SERVER_KEYS = known
         assert send() == 1
+
+
+    def test_is_mended_by_a_new_secret(
+        self, keeper: Keeper, receiver: Receiver, settings: Settings, rotated: ServerKey
+    ) -> None:
+        made = keeper.register(receiver.url())
+        settings.SERVER_KEYS = [rotated]
+        new = keeper.rotate(made["id"], now=True)["secret"]
+        keeper.try_out(made["id"])
+        assert send() == 1
+        assert calls(receiver)[0].is_signed_with(new)
 
 
 class TestAtRest:

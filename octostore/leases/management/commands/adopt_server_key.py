@@ -16,7 +16,8 @@ from octostore.teams.management.wording import in_words
 class Command(BaseCommand):
     help = (
         "Let the database be served under this environment's current server key. Live leases are not touched;"
-        " keep the old key behind the new one for as long as leases granted under it may be retried."
+        " keep the old key behind the new one for as long as leases granted under it may be retried, and until the"
+        " worker has sealed the secrets of webhooks anew."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
