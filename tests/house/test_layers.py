@@ -9,7 +9,6 @@ from pathlib import Path
 
 from tests.house.sources import ROOT, place, product, tree
 
-
 WRITTEN_BY_THE_ENGINE = ("'Lease'", "'LeaseEvent'", "'FollowedSpace'", "'OwedEvent'", "'Clock'", "'KnownKey'")
 
 

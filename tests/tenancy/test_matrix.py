@@ -21,7 +21,20 @@ from tests.locks.cast import Worker, found_team, issue
 from tests.webhooks.cast import Keeper
 
 # Pages for people, behind sessions and not behind keys.
-PAGES = ("accounts/", "staff/", "invitations/", "r/", "t/", "ops/", "start", "try", "live", "display", "keyboard", "status.json")
+PAGES = (
+    "accounts/",
+    "staff/",
+    "invitations/",
+    "r/",
+    "t/",
+    "ops/",
+    "start",
+    "try",
+    "live",
+    "display",
+    "keyboard",
+    "status.json",
+)
 KEYED: dict[str, list[str]] = {"apiKey": []}
 LOCK = "repo/issue-1842"
 # What differs between two answers that say the same.
