@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from octostore.teams import invitations, keys, limits
 from octostore.teams.models import Quota, Role, Team
-from tests.dashboard.cast import Person, seen, text_of
+from tests.dashboard.cast import Person, endpoint, seen, text_of
 from tests.locks.cast import Worker, age, expire, found_team, issue
 from tests.teams.cast import ACT, join
 
@@ -37,7 +37,8 @@ class TestTiles:
             worker.hold(name, ttl_seconds=60)
         age("a", 45)
         expire("c")
-        assert tiles(viewer.get(path(team))) == {"Locks held": "2", "Expiring": "1", "Fullest limit": "2 %"}
+        expected = {"Locks held": "2", "Expiring": "1", "Failing webhooks": "0", "Fullest limit": "2 %"}
+        assert tiles(viewer.get(path(team))) == expected
 
     def test_other_teams_are_not_counted(self, viewer: Person, team: Team) -> None:
         with Worker(issue(found_team())) as other:
@@ -68,6 +69,20 @@ class TestAttention:
         text = part(viewer.get(path(team)), "attention")
         assert "soon" in text
         assert "later" not in text
+
+    def test_webhook_that_fails_or_was_switched_off_for_it_is_named(self, viewer: Person, team: Team) -> None:
+        now = timezone.now()
+        endpoint(team, url="https://fails.example.com/", failing_since=now - timedelta(minutes=3))
+        endpoint(team, url="https://gone.example.com/", off="gone", off_at=now)
+        endpoint(team, url="https://asked.example.com/", off="asked", off_at=now)
+        endpoint(team, url="https://fine.example.com/")
+        page = viewer.get(path(team))
+        text = part(page, "attention")
+        assert "fails.example.com fails since 3 min ago" in text
+        assert "gone.example.com was switched off: it answered 410 Gone" in text
+        assert "asked" not in text
+        assert "fine" not in text
+        assert tiles(page)["Failing webhooks"] == "2"
 
     def test_limit_that_is_nearly_full_is_named(self, viewer: Person, team: Team, worker: Worker) -> None:
         Quota.objects.create(team=team, locks=2)
@@ -113,12 +128,14 @@ class TestFirstSteps:
             page = text_of(owner.get(path(team))).partition('class="steps"')[2].partition("</ol>")[0]
             return ["done" in step for step in page.split("<li")[1:]]
 
-        assert done() == [False, False, False]
+        assert done() == [False, False, False, False]
         key = issue(team)
-        assert done() == [True, False, False]
+        assert done() == [True, False, False, False]
         with Worker(key) as worker:
             worker.hold("first")
-        assert done() == [True, True, False]
+        assert done() == [True, True, False, False]
+        endpoint(team)
+        assert done() == [True, True, True, False]
         join(team)
         assert done() == []
 
@@ -133,12 +150,14 @@ def test_costs_the_same_however_much_there_is(
 ) -> None:
     for number in range(20):
         worker.hold(f"lock-{number}")
+    for _ in range(3):
+        endpoint(team, failing_since=timezone.now())
     for _ in range(10):
         worker.release("flaps", worker.hold("flaps")["lease_id"])
     viewer.get(path(team))  # takes the greeting, reads limits
     # Session, user, membership; clock, counts, names and events, keys, beginnings and names of what flaps,
-    # invitations, three of usage (four on SQLite, which has its clock in a table), members.
-    with django_assert_num_queries(16 if database == "sqlite" else 15):
+    # invitations, three of usage (four on SQLite, which has its clock in a table), webhooks and counts, members.
+    with django_assert_num_queries(18 if database == "sqlite" else 17):
         viewer.get(path(team))
 
 

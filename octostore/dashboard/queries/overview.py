@@ -8,14 +8,17 @@ from django.db.models import Count
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
-from octostore.dashboard.queries import keys, leases, usage
+from octostore.dashboard.queries import keys, leases, usage, webhooks
 from octostore.dashboard.queries.keys import Key
 from octostore.dashboard.queries.usage import Used
+from octostore.dashboard.queries.webhooks import Webhook
 from octostore.leases import pseudonyms, steadiness
 from octostore.leases.models import Lease, LeaseEvent
 from octostore.teams import invitations
+from octostore.teams.audit import Act
 from octostore.teams.models import Invitation, Membership
 from octostore.teams.writing import reading
+from webhooks.endpoints import Manager
 
 EVENTS = 20
 FLAPPING = 20
@@ -46,11 +49,12 @@ class Steps:
 
     has_key: bool
     has_lock: bool
+    has_webhook: bool
     has_company: bool
 
     @property
     def are_done(self) -> bool:
-        return self.has_key and self.has_lock and self.has_company
+        return self.has_key and self.has_lock and self.has_webhook and self.has_company
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +66,16 @@ class Overview:
     flapping: list[str]
     expiring_keys: list[Key]
     invitations: list[Invitation]
+    # Those that fail, and those that were switched off for it.
+    failing_webhooks: list[Webhook]
     fullest: Used
     events: list[Event]
     steps: Steps
 
     @property
     def is_calm(self) -> bool:
-        return not (self.flapping or self.expiring_keys or self.invitations or self.fullest.is_near)
+        needing = (self.flapping, self.failing_webhooks, self.expiring_keys, self.invitations)
+        return not (any(needing) or self.fullest.is_near)
 
 
 def overview(by: Membership) -> Overview:
@@ -82,6 +89,7 @@ def overview(by: Membership) -> Overview:
     [(_, held, expiring)] = counts or [(space, 0, 0)]
     events = _events(space)
     usable = keys.listing(by.team)
+    called = webhooks.listing(Manager(team_id=by.team_id, team_uuid=str(by.team.uuid), act=Act(actor=by.actor)))
     return Overview(
         at=at,
         held=held,
@@ -89,11 +97,13 @@ def overview(by: Membership) -> Overview:
         flapping=_flapping(space, at),
         expiring_keys=[key for key in usable if key.status == "expiring"],
         invitations=[one for one in invitations.pending(team=by.team) if one.expires_at > timezone.now()],
+        failing_webhooks=[one for one in called if one.needs_attention],
         fullest=max(usage.usage(by), key=lambda used: used.share),
         events=events,
         steps=Steps(
             has_key=bool(usable),
             has_lock=bool(events),
+            has_webhook=bool(called),
             has_company=reading(lambda: by.team.memberships.count()) > 1,
         ),
     )

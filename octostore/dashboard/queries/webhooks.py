@@ -64,6 +64,11 @@ class Webhook:
         return self.failing_since + schedule.FAILING_MAX if self.failing_since and self.status == "failing" else None
 
     @property
+    def needs_attention(self) -> bool:
+        """Whether calls fail, or were stopped because they did."""
+        return self.status == "failing" or (self.status == "disabled" and self.why_off != WHY_OFF[Endpoint.Off.ASKED])
+
+    @property
     def tells_all(self) -> bool:
         return self.events == [messages.EVERY]
 
