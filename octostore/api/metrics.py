@@ -48,11 +48,15 @@ class MetricsMiddleware:
         response = self.get_response(request)
         if is_parked(response):
             return response
-        method = request.method if request.method in METHODS else "other"
-        route = route_of(request)
-        durations.labels(method, route).observe(time.perf_counter() - began)
-        requests.labels(method, route, response.status_code).inc()
+        count(request.method or "", route_of(request), response.status_code, time.perf_counter() - began)
         return response
+
+
+def count(method: str, route: str, status: int, seconds: float) -> None:
+    """Count one answer; `route` is a pattern."""
+    method = method if method in METHODS else "other"
+    durations.labels(method, route).observe(seconds)
+    requests.labels(method, route, status).inc()
 
 
 def exposition() -> bytes:

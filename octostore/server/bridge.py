@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from wsgiref.types import WSGIApplication
 
@@ -22,8 +23,8 @@ from octostore.live.tickets import StreamTicket, Ticket, TicketResponse, Turn, W
 from octostore.server.body import BodyTimeout, BodyTooLarge, ClientGone, discard_body, read_body
 from octostore.server.environ import build_environ, refused, with_body
 from octostore.server.lanes import Lane, Overloaded
-from octostore.server.parking import serve_stream, serve_wait
-from octostore.server.protocol import ABORT, UNFRAMED
+from octostore.server.parking import UntilGone, serve_stream, serve_wait
+from octostore.server.protocol import ABORT, HALF_CLOSED, UNFRAMED
 
 # What a holder does to stay one, or to stop being one: no crowd of candidates may be in its way.
 KEEPING_VERBS = {"renew", "resign", "release", "keepalive"}
@@ -77,16 +78,19 @@ class Bridge:
             await send({"type": "websocket.close", "code": 1008, "reason": None})
 
     async def _serve(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        extensions: Any = scope["extensions"]
+        until_gone = partial(_until_gone, receive, extensions[HALF_CLOSED]["call"])
         try:
-            answer, refusal = await self._answer(scope, receive, time.monotonic())
+            answer, refusal = await self._answer(scope, receive, until_gone, time.monotonic())
         except ClientGone:
+            # Where it has closed no more than its side, the connection is still there.
+            extensions[ABORT]["call"]()
+            await _until_gone(receive)
             return
         if isinstance(answer.ticket, StreamTicket):
-            extensions: Any = scope["extensions"]
+            abort = extensions[ABORT]["call"]
             close = extensions[UNFRAMED]["call"]() if UNFRAMED in extensions else None
-            await serve_stream(
-                hub, answer.ticket, answer.headers, receive, send, abort=extensions[ABORT]["call"], close=close
-            )
+            await serve_stream(hub, answer.ticket, answer.headers, until_gone, send, abort=abort, close=close)
             return
         await _send(answer, send, closes=refusal is not None)
         if refusal in {"body_too_large", "body_timeout"}:
@@ -94,7 +98,7 @@ class Bridge:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _answer(
-        self, scope: HTTPScope, receive: ASGIReceiveCallable, received_at: float
+        self, scope: HTTPScope, receive: ASGIReceiveCallable, until_gone: UntilGone, received_at: float
     ) -> tuple[Answer, str | None]:
         """What the application says, and why the connection must end after it, if it must. Raises ClientGone."""
         environ = build_environ(scope, received_at)
@@ -112,7 +116,7 @@ class Bridge:
             lane = self.health if scope["path"] == "/health" else self.work
             answer = await lane.run(respond, self.application, environ, favoured=_is_keeping(scope))
             if isinstance(answer.ticket, WaitTicket):
-                answer = await self._wait(answer.ticket, environ, body, receive)
+                answer = await self._wait(answer.ticket, environ, body, until_gone)
         # These two answers touch no storage, so they can be made here: there is no thread to be had.
         except Overloaded:
             answer = respond(self.application, refused(environ, "overloaded"))
@@ -122,16 +126,14 @@ class Bridge:
             answer = respond(self.application, refused(environ, refusal))
         return answer, refusal
 
-    async def _wait(
-        self, ticket: WaitTicket, environ: dict[str, Any], body: bytes, receive: ASGIReceiveCallable
-    ) -> Answer:
+    async def _wait(self, ticket: WaitTicket, environ: dict[str, Any], body: bytes, until_gone: UntilGone) -> Answer:
         async def enter(turn: Turn) -> Answer:
             again = with_body(environ, body) | {"octostore.turn": turn}
             # Whoever's wait is over is answered like any other request; who may win has a lane of their own.
             lane = self.live if turn is Turn.WOKEN else self.work
             return await lane.run(respond, self.application, again)
 
-        return await serve_wait(hub, ticket, enter, self._look, receive)
+        return await serve_wait(hub, ticket, enter, self._look, until_gone)
 
     async def _look(self, call: Callable[..., Any], *arguments: object) -> Any:
         try:
@@ -148,6 +150,12 @@ class Bridge:
         for lane in (self.work, self.live, self.health):
             lane.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+async def _until_gone(receive: ASGIReceiveCallable, is_half_closed: Callable[[], bool] = lambda: False) -> None:
+    """Until the client has closed its connection, or its side of it: both look alike to who waits for news."""
+    while not is_half_closed() and (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _is_keeping(scope: HTTPScope) -> bool:

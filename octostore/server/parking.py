@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
-from asgiref.typing import ASGIReceiveCallable, ASGISendCallable
+from asgiref.typing import ASGISendCallable
 
 from octostore.lib.errors import Unavailable
 from octostore.live.hub import Hub
@@ -28,6 +28,8 @@ class Answered(Protocol):
     def undo(self) -> Callable[[], None] | None: ...
 
 
+# Returns once the client has gone.
+UntilGone = Callable[[], Coroutine[Any, Any, None]]
 Parked = TypeVar("Parked", bound=Answered)
 
 
@@ -35,7 +37,7 @@ async def serve_stream(
     hub: Hub,
     ticket: StreamTicket,
     headers: list[tuple[bytes, bytes]],
-    receive: ASGIReceiveCallable,
+    until_gone: UntilGone,
     send: ASGISendCallable,
     *,
     abort: Callable[[], None],
@@ -46,7 +48,7 @@ async def serve_stream(
     The end of the body is told by `close` where there is one.
     """
     try:
-        with hub.stream(ticket, abort) as stream, watching(receive) as gone:
+        with hub.stream(ticket, abort) as stream, watching(until_gone) as gone:
             gone.add_done_callback(lambda _: stream.end())
             await send({"type": "http.response.start", "status": 200, "headers": headers, "trailers": False})
             while piece := await stream.take():
@@ -65,14 +67,14 @@ async def serve_wait(
     ticket: WaitTicket,
     enter: Callable[[Turn], Awaitable[Parked]],
     on_thread: OnThread,
-    receive: ASGIReceiveCallable,
+    until_gone: UntilGone,
 ) -> Parked:
     """Let the request enter again when it is first and woken, and when its wait is over; its answer.
 
     Raises ClientGone when the client went: then nothing is held for it, even if it had just won.
     """
     try:
-        with hub.queue(ticket) as waiter, watching(receive) as gone:
+        with hub.queue(ticket) as waiter, watching(until_gone) as gone:
             answer = await _enter_until_answered(hub, ticket, waiter, enter, gone)
             is_gone = gone.done()
         if not is_gone:
@@ -125,15 +127,10 @@ async def _next_turn(waiter: Waiter, until: float, gone: asyncio.Task[None], sto
 
 
 @contextmanager
-def watching(receive: ASGIReceiveCallable) -> Iterator[asyncio.Task[None]]:
-    """A task that is done once the client has closed its connection."""
-    gone = asyncio.create_task(_until_gone(receive))
+def watching(until_gone: UntilGone) -> Iterator[asyncio.Task[None]]:
+    """A task that is done once the client has gone."""
+    gone = asyncio.create_task(until_gone())
     try:
         yield gone
     finally:
         gone.cancel()
-
-
-async def _until_gone(receive: ASGIReceiveCallable) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -9,23 +9,28 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 import httptools
-import msgspec
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from octostore.lib.ids import mint_request_id
+from octostore.server.methods import OTHER, read_opening
+from octostore.server.refusals import refusal
 
 BAD_REQUEST = HTTPStatus.BAD_REQUEST
 TOO_LARGE = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
+Fault = tuple[HTTPStatus, str]
+
 # Among a scope's extensions: closes the connection without sending what is still buffered.
 ABORT = "octostore.abort"
+# Whether the client has closed its side; what it asked before that is still answered.
+HALF_CLOSED = "octostore.half_closed"
 # HTTP/1.0 knows no chunks: lets the body end with the connection instead, and returns what closes it.
 UNFRAMED = "octostore.unframed"
 
@@ -46,8 +51,15 @@ class Protocol(HttpToolsProtocol):
         self._header_timer: asyncio.TimerHandle | None = None
         self._in_headers = True
         self._pending_bytes = 0
-        self._too_large = False
+        # Why headers are refused that the parser lets pass.
+        self._fault: Fault | None = None
         self._running: RequestResponseCycle | None = None
+        # The next message's first bytes, while they do not tell yet how to read it.
+        self._is_between = True
+        self._opening = b""
+        self._is_other_method = False
+        self._began_at = time.monotonic()
+        self._is_half_closed = False
 
     # --- what the transport says ---------------------------------------------------------------
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -60,16 +72,40 @@ class Protocol(HttpToolsProtocol):
             # Blank lines before a request are bytes that begin no message.
             self._start_header_timer()
         self._pending_bytes += len(data)
+        if self._is_between:
+            data = self._open(data)
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             pass  # another protocol was offered: it goes on as HTTP/1.1
         except httptools.HttpParserError:
             is_http = bool(self.url) or b" HTTP/1." in data
-            self._refuse(TOO_LARGE if self._too_large else BAD_REQUEST, answers=is_http)
+            self._refuse(*(self._fault or [BAD_REQUEST]), answers=is_http)
         else:
             if self._pending_bytes > self._header_max_bytes:
                 self._refuse(TOO_LARGE)
+
+    def _open(self, data: bytes) -> bytes:
+        """What the parser shall read now, of a message that is not begun yet for it."""
+        if not self._opening:
+            self._began_at = time.monotonic()
+        self._opening = (self._opening + data).lstrip(b"\r\n")
+        opening = read_opening(self._opening)
+        if opening is None:
+            self._start_header_timer()
+            return b""
+        self._opening = b""
+        data, self._is_other_method = opening
+        return data
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Whether to keep the connection for what is still to be sent: an answer to all that came whole."""
+        if self._is_idle or self.cycle.more_body or not self._is_between or self._opening:
+            return False
+        self._is_half_closed, self.cycle.keep_alive = True, False
+        if self._running is not None:
+            self._running.message_event.set()  # it may wait to be told
+        return True
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_header_timer()
@@ -86,23 +122,27 @@ class Protocol(HttpToolsProtocol):
     # --- what the parser says ------------------------------------------------------------------
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._in_headers = True
+        self._in_headers, self._is_between = True, False
         self._start_header_timer()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._in_headers:  # a trailer is no header
-            super().on_header(name, value)
+            super().on_header(name, value.strip(b" \t"))
 
     def on_headers_complete(self) -> None:
         self._stop_header_timer()
         self._in_headers = False
         self._pending_bytes = 0
-        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-        if size > self._header_max_bytes:
-            self._too_large = True
-            raise ValueError("the headers are too large")
+        self._fault = fault_of(self.url, self.headers, self.parser.get_http_version(), self._header_max_bytes)
+        if self._fault:
+            raise ValueError("the headers are not sound")
         super().on_headers_complete()
-        self.scope["extensions"] = {ABORT: {"call": self.transport.abort}}
+        if self._is_other_method:
+            self._is_other_method, self.scope["method"] = False, OTHER
+        self.scope["extensions"] = {
+            ABORT: {"call": self.transport.abort},
+            HALF_CLOSED: {"call": lambda: self._is_half_closed},
+        }
         if self.scope["http_version"] == "1.0":
             self.scope["extensions"][UNFRAMED] = {"call": partial(self._unframe, self.cycle)}
 
@@ -116,6 +156,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._pending_bytes = 0
+        self._is_between = True
         super().on_message_complete()
 
     # --- limits --------------------------------------------------------------------------------
@@ -139,7 +180,7 @@ class Protocol(HttpToolsProtocol):
         else:  # it was sent ahead: closing now would lose the answer to an earlier request
             self._start_header_timer()
 
-    def _refuse(self, status: HTTPStatus, *, answers: bool = True) -> None:
+    def _refuse(self, status: HTTPStatus, why: str = "", *, answers: bool = True) -> None:
         """End the connection: after the answer that is under way, else with one, where what came is HTTP."""
         if self.transport.is_closing():
             return
@@ -148,27 +189,20 @@ class Protocol(HttpToolsProtocol):
             self.flow.pause_reading()
             return
         if answers:
-            self.transport.write(_refusal(status))
+            method = OTHER if self._is_other_method or not self.url else self.parser.get_method().decode("ascii")
+            self.transport.write(refusal(status, why, method, time.monotonic() - self._began_at))
         self.transport.close()
 
 
-def _refusal(status: HTTPStatus) -> bytes:
-    """The one answer that Django cannot make, since there is no request to give it."""
-    request_id = mint_request_id()
-    body = msgspec.json.encode(
-        {
-            "error": "The request is not valid",
-            "code": "invalid_input",
-            "details": f"not a sound HTTP/1.1 request: {status.phrase.lower()}",
-            "request_id": request_id,
-        }
-    )
-    head = (
-        f"HTTP/1.1 {status.value} {status.phrase}\r\n"
-        "content-type: application/json\r\n"
-        f"content-length: {len(body)}\r\n"
-        f"x-request-id: {request_id}\r\n"
-        "cache-control: no-store\r\n"
-        "connection: close\r\n\r\n"
-    )
-    return head.encode() + body
+def fault_of(url: bytes, headers: list[tuple[bytes, bytes]], version: str, max_bytes: int) -> Fault | None:
+    """What the parser lets pass and HTTP does not."""
+    if len(url) + sum(len(name) + len(value) + 4 for name, value in headers) > max_bytes:
+        return TOO_LARGE, ""
+    hosts = sum(name == b"host" for name, _ in headers)
+    if hosts > 1 or (version == "1.1" and not hosts):
+        return BAD_REQUEST, "Host must be there, once"
+    # A body that was coded otherwise before it was cut into chunks would be taken for what it is not.
+    codings = [value.lower() for name, value in headers if name == b"transfer-encoding"]
+    if codings and (codings != [b"chunked"] or version == "1.0"):
+        return BAD_REQUEST, "of transfer codings chunked alone is known, in HTTP/1.1"
+    return None

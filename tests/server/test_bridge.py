@@ -43,6 +43,11 @@ class TestRequest:
         assert seen["HTTP_X_A"] == "1, Ã©"
         assert seen["HTTP_COOKIE"] == "a=1; b=2"
 
+    def test_blanks_around_a_value_are_none_of_it(self, server: Serving) -> None:
+        with server.connect() as wire:
+            seen = json.loads(wire.get("/", headers="X-A: \t a b \t \r\nX-B:c\r\nX-C: \r\n").body)
+        assert (seen["HTTP_X_A"], seen["HTTP_X_B"], seen["HTTP_X_C"]) == ("a b", "c", "")
+
     def test_underscored_header_cannot_pose_as_another(self, server: Serving) -> None:
         with server.connect() as wire:
             seen = json.loads(wire.get("/", headers="X_Forwarded_For: 1.1.1.1\r\n").body)

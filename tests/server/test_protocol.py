@@ -147,6 +147,20 @@ class TestUnsound:
             b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
             b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
+            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:\r\n\r\n",
+            b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            b"GET / HTTP/1.1\r\n\r\n",
+            b"GET / HTTP/1.1\r\nX-Host: x\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n",
+            b"GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n",
+            b"FOO / HTTP/9.9\r\nHost: x\r\n\r\n",
+            b"FOO /a b HTTP/1.1\r\nHost: x\r\n\r\n",
+            b"F@O / HTTP/1.1\r\nHost: x\r\n\r\n",
+            b"F" * 33 + b" / HTTP/1.1\r\nHost: x\r\n\r\n",
         ],
     )
     def test_broken_http_gets_the_error_envelope(self, server: Serving, request_bytes: bytes) -> None:
@@ -157,7 +171,27 @@ class TestUnsound:
             assert (response.status, body["code"]) == (400, "invalid_input")
             assert re.fullmatch("req_[0-9a-f]{32}", body["request_id"])
             assert response.headers["x-request-id"] == body["request_id"]
+            assert response.headers["x-content-type-options"] == "nosniff"
             assert wire.rest() == b""
+
+    def test_refusal_of_a_head_has_no_body(self, server: Serving) -> None:
+        with server.connect() as wire:
+            wire.send(b"HEAD / HTTP/1.1\r\n\r\n")
+            assert wire.response(has_body=False).status == 400
+            assert wire.rest() == b""
+
+    def test_of_http_1_0_no_host_is_asked(self, server: Serving) -> None:
+        with server.connect() as wire:
+            wire.send(b"GET / HTTP/1.0\r\n\r\n")
+            assert wire.response().status == 200
+
+    @pytest.mark.parametrize("coding", ["chunked", "Chunked", " chunked  "])
+    def test_chunks_are_read_however_they_are_announced(self, server: Serving, coding: str) -> None:
+        with server.connect() as wire:
+            wire.send(
+                f"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:{coding}\r\n\r\n".encode(), b"1\r\na\r\n0\r\n\r\n"
+            )
+            assert json.loads(wire.response().body)["body"] == "a"
 
     def test_client_that_leaves_requests_behind_is_no_error(self, caplog: pytest.LogCaptureFixture) -> None:
         with serving() as server:
@@ -177,6 +211,95 @@ class TestUnsound:
             server.stage.let_go.set()
             assert wire.response().status == 200
             assert wire.rest() == b""
+
+
+class TestOtherMethods:
+    """The parser would end the connection over them; the application refuses them like any other."""
+
+    @pytest.mark.parametrize(
+        "method", ["FOO", "get", "Post", "BREW", "TRACE", "PROPFIND", "CONNECT", "SETUP", "PRI", "M-x!", "F" * 32]
+    )
+    def test_application_sees_one_that_is_not_its_own(self, server: Serving, method: str) -> None:
+        with server.connect() as wire:
+            for _ in range(2):
+                wire.send(f"{method} /pot?a=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nok".encode())
+                seen = json.loads(wire.response().body)
+                assert (seen["REQUEST_METHOD"], seen["RAW_URI"], seen["body"]) == ("OTHER", "/pot?a=1", "ok")
+            assert json.loads(wire.get("/after").body)["REQUEST_METHOD"] == "GET"
+
+    def test_however_it_is_cut(self, server: Serving) -> None:
+        request = b"\r\nbrew /pot HTTP/1.1\r\nHost: x\r\n\r\n"
+        for cut in range(1, len(request)):
+            with server.connect() as wire:
+                wire.send(request[:cut], request[cut:], pause=0.002)
+                assert json.loads(wire.response().body)["REQUEST_METHOD"] == "OTHER"
+
+    def test_between_requests_sent_ahead(self) -> None:
+        with serving() as server, server.connect() as wire:
+            wire.send(b"GET /block HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert server.stage.blocked.acquire(timeout=5)
+            wire.send(b"BREW /pot HTTP/1.1\r\nHost: x\r\n\r\n")
+            time.sleep(0.05)
+            wire.send(REQUEST)
+            server.stage.let_go.set()
+            assert [json.loads(wire.response().body)["REQUEST_METHOD"] for _ in range(3)] == ["GET", "OTHER", "GET"]
+
+    def test_first_line_has_the_deadline_of_headers(self, hasty: Serving) -> None:
+        for begun in (b"BREW", b"BREW ", b"BREW /pot HTTP/1.1"):
+            assert 0.3 < _seconds_until_closed(hasty, begun) < 1
+
+    def test_first_line_has_the_size_of_headers(self, server: Serving) -> None:
+        with server.connect() as wire:
+            wire.send(b"BREW /" + b"x" * 5000)
+            assert wire.response().status == 431
+
+
+class TestHalfClosed:
+    """A client that has said all it wanted may close its side and still read."""
+
+    @pytest.mark.parametrize("path", ["/", "/large", "/empty"])
+    def test_answer_comes(self, server: Serving, path: str) -> None:
+        with server.connect() as wire:
+            wire.send(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            wire.close_side()
+            assert wire.response().status in {200, 204}
+            assert wire.rest() == b""
+
+    def test_answer_to_a_body_comes(self, server: Serving) -> None:
+        with server.connect() as wire:
+            wire.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nok")
+            wire.close_side()
+            assert json.loads(wire.response().body)["body"] == "ok"
+            assert wire.rest() == b""
+
+    def test_slow_answer_comes(self) -> None:
+        with serving() as server, server.connect() as wire:
+            wire.send(b"GET /block HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert server.stage.blocked.acquire(timeout=5)
+            wire.close_side()
+            time.sleep(0.1)
+            server.stage.let_go.set()
+            response = wire.response()
+            assert (response.status, response.headers["connection"]) == (200, "close")
+            assert wire.rest() == b""
+
+    def test_requests_sent_ahead_are_all_answered(self, server: Serving) -> None:
+        with server.connect() as wire:
+            wire.send(REQUEST * 5)
+            wire.close_side()
+            assert [wire.response().status for _ in range(5)] == [200] * 5
+            assert wire.rest() == b""
+
+    @pytest.mark.parametrize(
+        "begun", [b"", b"GET / HT", b"BREW /", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab"]
+    )
+    def test_connection_without_a_whole_request_ends_at_once(self, server: Serving, begun: bytes) -> None:
+        with server.connect() as wire:
+            wire.send(begun)
+            wire.close_side()
+            began = time.monotonic()
+            assert wire.rest() == b""
+            assert time.monotonic() - began < 1
 
 
 def test_accepted_connections_notice_vanished_peers() -> None:

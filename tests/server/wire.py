@@ -36,6 +36,10 @@ class Wire:
             if pause:
                 time.sleep(pause)
 
+    def close_side(self) -> None:
+        """Tell the server that nothing more will come; what it sends can still be read."""
+        self._socket.shutdown(socket.SHUT_WR)
+
     def get(self, path: str, *, method: str = "GET", headers: str = "") -> Response:
         self.send(f"{method} {path} HTTP/1.1\r\nHost: x\r\n{headers}\r\n".encode())
         return self.response(has_body=method != "HEAD")
