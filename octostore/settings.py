@@ -182,7 +182,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "octostore.api.request_id.RequestIdMiddleware",
     "octostore.api.metrics.MetricsMiddleware",
-    "corsheaders.middleware.CorsMiddleware",
+    "octostore.api.cors.CorsMiddleware",
     "octostore.api.overload.OverloadMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "octostore.pages.middleware.PagesMiddleware",
@@ -223,6 +223,7 @@ TEMPLATES = [
 STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 USE_I18N = False

@@ -1,4 +1,4 @@
-"""What every JSON endpoint's view has: OPTIONS, HEAD where GET is, and headers for a machine's answer."""
+"""What every JSON endpoint's view has: OPTIONS, HEAD where GET is, and no cache."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class JsonView(APIView):
 
     @property
     def default_response_headers(self) -> dict[str, str]:
-        return {"Allow": self.allow, "X-Content-Type-Options": "nosniff"}
+        return {"Allow": self.allow}
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """Nothing is kept by caches unless the answer says otherwise itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -47,6 +48,11 @@ class TestElections:
         exposed = set(response["Access-Control-Expose-Headers"].split(", "))
         assert exposed == {"Retry-After", "X-Request-Id", "Idempotent-Replayed"}
 
+    def test_preflight_has_no_body_and_no_type_of_one(self) -> None:
+        response = preflight("/elections")
+        assert (response.content, response["Content-Length"]) == (b"", "0")
+        assert "Content-Type" not in response
+
     def test_credentials_are_never_allowed(self) -> None:
         assert "Access-Control-Allow-Credentials" not in preflight("/elections")
 
@@ -55,9 +61,10 @@ class TestElections:
 
 
 class TestEverythingElse:
-    @pytest.mark.parametrize("path", ["/health", "/electionsx", "/nowhere"])
+    @pytest.mark.parametrize("path", ["/health", "/electionsx", "/nowhere", "/static/api/docs.js", "/static/nowhere"])
     def test_unknown_origin_may_not_read(self, path: str) -> None:
-        assert "Access-Control-Allow-Origin" not in Client().get(path, headers={"Origin": ORIGIN})
+        with closing(Client().get(path, headers={"Origin": ORIGIN})) as response:
+            assert "Access-Control-Allow-Origin" not in response
         assert "Access-Control-Allow-Origin" not in preflight(path)
 
     def test_configured_origin_may_read(self, settings: Settings) -> None:

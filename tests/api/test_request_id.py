@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -26,6 +27,17 @@ def test_every_answer_carries_an_id_of_its_own(path: str) -> None:
     assert PATTERN.fullmatch(first)
     assert PATTERN.fullmatch(second)
     assert first != second
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/health", "/nowhere", "/elections", "/static/api/docs.js", "/static/nowhere", "/docs"],
+)
+@pytest.mark.parametrize("method", ["GET", "DELETE", "OPTIONS"])
+def test_every_answer_is_what_it_says_it_is(path: str, method: str) -> None:
+    """Browsers guess no other type."""
+    with closing(Client().generic(method, path)) as response:
+        assert response["X-Content-Type-Options"] == "nosniff"
 
 
 def test_preflight_carries_an_id() -> None:
