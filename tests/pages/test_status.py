@@ -16,7 +16,10 @@ from tests.pages.browser import Browser, text_of
 from tests.processes import Web
 from tests.valkey import Valkey
 
-HTML = {"HTTP_ACCEPT": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+@pytest.fixture
+def browser(database: str) -> Browser:
+    return Browser(HTTP_ACCEPT="text/html,application/xhtml+xml,*/*;q=0.8")
 
 
 @pytest.fixture
@@ -41,20 +44,20 @@ def measured(*components: Component, seconds_ago: float = 0) -> Measured:
 class TestPage:
     def test_says_what_was_found_and_how_long_ago(self, valkey: Valkey, browser: Browser) -> None:
         probing.keep(measured(component(), component("elections"), seconds_ago=14))
-        text = text_of(browser.get("/status", **HTML))
+        text = text_of(browser.get("/status"))
         assert "All systems work" in text
         assert "14 s ago" in text
         assert text.count("Works") == 2
 
     def test_names_what_is_not_well_first(self, valkey: Valkey, browser: Browser) -> None:
         probing.keep(measured(component("web", "down"), component("elections", "slow"), component("locks")))
-        assert "<h1>Web down; Elections slow</h1>" in text_of(browser.get("/status", **HTML))
+        assert "<h1>Web down; Elections slow</h1>" in text_of(browser.get("/status"))
 
     def test_turns_to_cannot_measure_after_two_minutes(self, valkey: Valkey, browser: Browser) -> None:
         probing.keep(measured(component(), seconds_ago=119))
-        assert "All systems work" in text_of(browser.get("/status", **HTML))
+        assert "All systems work" in text_of(browser.get("/status"))
         probing.keep(measured(component(), seconds_ago=121))
-        text = text_of(browser.get("/status", **HTML))
+        text = text_of(browser.get("/status"))
         assert "Cannot measure" in text
         assert "Works" not in text
 
@@ -70,7 +73,7 @@ class TestPage:
                 valkey.stop()
             case "nonsense":
                 probing._redis().set(probing.KEY, b'{"at": "yesterday"}')
-        answer = browser.get("/status", **HTML)
+        answer = browser.get("/status")
         assert answer.status_code == 200
         assert "Cannot measure" in text_of(answer)
         assert browser.get("/status.json").status_code == 503

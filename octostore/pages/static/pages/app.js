@@ -88,7 +88,7 @@ window.octostore = (() => {
 	});
 	const failed = ({ detail: { ctx } }) => {
 		const status = ctx.response?.status;
-		if (ctx.sourceEvent?.type.startsWith("live:")) ctx.target.dataset.failed = "";
+		if (ctx.sourceEvent?.type?.startsWith("live:")) ctx.target.dataset.failed = "";
 		else if (status === 401) location.reload();
 		else if (status !== 422) {
 			const note = Object.assign(document.createElement("p"), { className: "notice error" });

@@ -69,7 +69,7 @@
 
 	// A fragment that came proves the server alive, even where no stream can be had.
 	addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
-		if (!ctx.sourceEvent?.type.startsWith("live:") || ctx.response.status >= 400) return;
+		if (!ctx.sourceEvent?.type?.startsWith("live:") || ctx.response.status >= 400) return;
 		if (lostAt && clock() - heard > SILENT) again(0);
 		heard = clock();
 	});
