@@ -41,6 +41,7 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 
 django.setup()
 
+from django.conf import settings  # noqa: E402
 from django.contrib.contenttypes.management import create_contenttypes  # noqa: E402
 from django.contrib.contenttypes.models import ContentType  # noqa: E402
 from django.db import connection  # noqa: E402
@@ -48,6 +49,9 @@ from django.db.models.signals import post_migrate  # noqa: E402
 
 from octostore.teams import last_use  # noqa: E402
 from tests.processes import WallClock, Web  # noqa: E402
+
+# Made before any process that is to find it.
+assert settings.SERVER_KEYS
 
 STRICT = os.environ.get("OCTOSTORE_TEST_STRICT") == "1"
 VENDOR = "postgresql" if os.environ.get("DATABASE_URL", "").startswith("postgres") else "sqlite"

@@ -76,7 +76,6 @@ class TestAKeyThatIsMissed:
         settings.SERVER_KEYS = known
         assert send() == 1
 
-
     def test_is_mended_by_a_new_secret(
         self, keeper: Keeper, receiver: Receiver, settings: Settings, rotated: ServerKey
     ) -> None:
