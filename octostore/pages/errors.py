@@ -72,12 +72,13 @@ def page(
         "error": error,
         "request_id": request_id_of(request),
         "request": request,
+        "retry_after": -(-(error.retry_after_ms or 0) // 1000),
         **display(request),
         **more,
     }
     response = HttpResponse(render_to_string(template, context), status=error.answer_status)
     if error.retry_after_ms is not None:
-        response["Retry-After"] = str(-(-error.retry_after_ms // 1000))
+        response["Retry-After"] = str(context["retry_after"])
     return response
 
 

@@ -22,11 +22,11 @@ from octostore.teams.models import ApiKey, AuditEntry, Invitation, Membership, Q
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
-    TabularInline = admin.TabularInline[Any, Any]
+    StackedInline = admin.StackedInline[Any, Any]
     ModelForm = forms.ModelForm[Any]
 else:
     # At run time they take no parameters.
-    ModelAdmin, TabularInline, ModelForm = admin.ModelAdmin, admin.TabularInline, forms.ModelForm
+    ModelAdmin, StackedInline, ModelForm = admin.ModelAdmin, admin.StackedInline, forms.ModelForm
 
 
 class ReadOnly(ModelAdmin):
@@ -51,7 +51,7 @@ class ReadOnly(ModelAdmin):
         return False
 
 
-class MembersInline(TabularInline):
+class MembersInline(StackedInline):
     model = Membership
     fields = ("user", "role", "joined_at")
     readonly_fields = fields

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.sources import ROOT
+from tests.house.sources import ROOT, files
 
 STATIC = ROOT / "octostore" / "pages" / "static"
 STYLESHEET = STATIC / "pages" / "pages.css"
@@ -80,6 +80,20 @@ class TestStylesheet:
 
     def test_nothing_is_important_but_what_is_hidden(self) -> None:
         assert re.findall(r"[^\n]*!important[^\n]*", style()) == ["  [hidden] { display: none !important; }"]
+
+    def test_every_class_is_used_and_every_class_that_is_used_is_there(self) -> None:
+        defined = set(re.findall(r"\.([a-z][\w-]*)", re.sub(r"\{[^{}]*\}", "", style())))
+        texts = [path.read_text(encoding="utf-8") for path in [*TEMPLATES, *SCRIPTS, *files("octostore")]]
+        words = set(re.findall(r"[a-z][\w-]*", " ".join(texts)))
+        # What Django's forms and htmx put in.
+        assert defined - words == {"errorlist", "helptext", "htmx-request"} - words
+        written = " ".join(
+            re.sub(r"{%.*?%}|{{.*?}}", " ", found)
+            for path in TEMPLATES
+            for found in re.findall(r'class="([^"]*)"', path.read_text(encoding="utf-8"))
+            if "admin" not in path.parts
+        )
+        assert set(written.split()) - defined == set()
 
     def test_asks_nobody_else(self) -> None:
         assert re.findall(r"@import|url\((?!#)", style()) == []
