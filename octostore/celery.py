@@ -23,6 +23,10 @@ from django.core.exceptions import ImproperlyConfigured
 from octostore.server.parent import die_with
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "octostore.settings")
+try:
+    LOG_LEVEL = settings.LOG_LEVEL
+except ImproperlyConfigured as error:  # seen here by `celery` alone: manage.py has read them before
+    sys.exit(f"OctoStore cannot start: {error}")
 
 # Celery warns every root, as whoever can write to the broker might run code here. With JSON nobody can.
 warnings.filterwarnings("ignore", category=SecurityWarning)
@@ -86,7 +90,7 @@ app.set_default()
 @signals.setup_logging.connect
 def leave_logging_alone(**_: Any) -> None:
     """The settings have set it up, and a receiver here keeps Celery from doing so again."""
-    if settings.LOG_LEVEL == "INFO":
+    if LOG_LEVEL == "INFO":
         # Three lines for each task, and there is one every second.
         for name in ("celery.beat", "celery.worker.strategy", "celery.app.trace"):
             logging.getLogger(name).setLevel(logging.WARNING)

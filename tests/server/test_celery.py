@@ -80,6 +80,11 @@ class Worker(Process):
 
 
 class TestWorker:
+    def test_refuses_an_impossible_setting(self, tmp_path: Path) -> None:
+        with closing(Worker(tmp_path, NOWHERE, OCTOSTORE_CORS_ORIGINS="example.com")) as worker:
+            (line,) = worker.refusal().splitlines()
+        assert line.startswith("OctoStore cannot start: OCTOSTORE_CORS_ORIGINS must list web origins")
+
     def test_refuses_a_database_without_tables(self, tmp_path: Path) -> None:
         with closing(Worker(tmp_path, NOWHERE)) as worker:
             assert "OctoStore cannot start: the database lacks migrations" in worker.refusal()
