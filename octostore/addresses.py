@@ -47,14 +47,25 @@ def network(text: str) -> Network:
 
 def origin(text: str) -> str:
     """As browsers send them: scheme and host, and a port that is not the scheme's own."""
+    if not _is_origin(text):
+        raise ValueError("web origins like https://app.example.org")
+    return text.lower()
+
+
+def web_address(text: str) -> None:
+    """Of a service, to call it."""
+    if not text.startswith(("http://", "https://")) or not _is_origin(text):
+        raise ValueError("the address of a service, without a path, like http://127.0.0.1:8000")
+
+
+def _is_origin(text: str) -> bool:
     try:
         parts = urlsplit(text)
         host(parts.hostname or "")
-        if not parts.scheme or text != f"{parts.scheme}://{parts.netloc}" or "@" in text or parts.port == 0:
-            raise ValueError
+        is_whole = text == f"{parts.scheme}://{parts.netloc}" and "@" not in text
+        return bool(parts.scheme) and is_whole and parts.port != 0
     except ValueError:
-        raise ValueError("web origins like https://app.example.org") from None
-    return text.lower()
+        return False
 
 
 def redis_address(text: str) -> None:

@@ -18,7 +18,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 HOST = env.text("HOST", "127.0.0.1", reads=addresses.host)
 PORT = env.integer("PORT", 8000, low=0, high=65535)
 # Where the background worker finds the web process, to measure it.
-PROBE_URL = env.text("OCTOSTORE_PROBE_URL", "http://127.0.0.1:8000")
+PROBE_URL = env.text("OCTOSTORE_PROBE_URL", "http://127.0.0.1:8000", reads=addresses.web_address)
 DATA_DIR = env.directory("OCTOSTORE_DATA", str(BASE_DIR / "var"))
 DATABASE_URL = env.secret("DATABASE_URL")
 REDIS_URL = env.secret("REDIS_URL", reads=addresses.redis_address)

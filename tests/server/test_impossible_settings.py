@@ -34,6 +34,13 @@ SECRETS = {
 # Of those that are no number and no flag.
 IMPOSSIBLE: dict[str, list[str]] = {
     "HOST": ["a b", "http://127.0.0.1", "127.0.0.1:80", "[::1]", "-x.example.org", "x" * 254],
+    "OCTOSTORE_PROBE_URL": [
+        "127.0.0.1:8000",
+        "ftp://127.0.0.1",
+        "http://127.0.0.1:99999",
+        "http://127.0.0.1/health",
+        "http://",
+    ],
     "OCTOSTORE_DATA": ["/dev/null", "/" + "x" * 5000],
     "DATABASE_URL": [
         "nonsense-7f3a",
@@ -170,6 +177,8 @@ def test_secret_that_comes_twice_is_refused(data: Path, monkeypatch: pytest.Monk
         ("HOST", "::1"),
         ("HOST", "localhost"),
         ("HOST", "_sip.example.org."),
+        ("OCTOSTORE_PROBE_URL", "https://octostore.example.org"),
+        ("OCTOSTORE_PROBE_URL", "http://[::1]:8000"),
         ("DATABASE_URL", "postgres://user:p%40ss@host:5432/name?sslmode=require"),
         ("DATABASE_URL", "postgres:///name?host=/run/postgresql"),
         ("DATABASE_URL", "sqlite:////tmp/octostore.sqlite3"),
