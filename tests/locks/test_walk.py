@@ -26,7 +26,7 @@ def test_five_thousand_locks_while_others_change(worker: Worker, team: Team, set
     space, now = space_of(team), now_ms()
     lasting = [f"repo/{n:05}" for n in range(LASTING)]
     Lease.objects.bulk_create(
-        Lease(space=space, name=name, term=1, counted=True, ttl_ms=600_000, began_at=now, expires_at=now + 600_000)
+        Lease(space=space, name=name, term=1, open_in=space, ttl_ms=600_000, began_at=now, expires_at=now + 600_000)
         for name in lasting
     )
     taken: list[tuple[str, str]] = []
