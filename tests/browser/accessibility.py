@@ -42,11 +42,7 @@ def _of_axe(page: Page, view: str) -> list[str]:
     # A colour on its way to another one is neither.
     page.evaluate("document.getAnimations().forEach((one) => one.finish())")
     violations: list[dict[str, Any]] = AXE.run(page, options=OPTIONS).response["violations"]
-    return [
-        f"{view}: {one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
-        for one in violations
-        for node in one["nodes"][:3]
-    ]
+    return [f"{view}: {one['id']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in violations]
 
 
 def _overflowing(page: Page, view: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 from uuid import uuid4
 
@@ -113,3 +114,10 @@ def open_page(chromium: Browser, site: Site) -> Iterator[OpenPage]:
 def page(open_page: OpenPage) -> Page:
     """The window of an owner of the team, who is staff too."""
     return open_page()
+
+
+@pytest.fixture
+def start(site: Site) -> Iterator[Callable[[dict[str, str]], Web]]:
+    """Starts one more web process of the site, with another environment."""
+    with ExitStack() as stack:
+        yield lambda environment: stack.enter_context(Web(site.directory, environment))

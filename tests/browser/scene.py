@@ -49,7 +49,7 @@ def build() -> Scene:
 
     team = Team.objects.create(slug="harbour")
     empty = Team.objects.create(slug="empty")
-    Quota.objects.create(team=team, locks=50)
+    Quota.objects.create(team=team, locks=400)
     owner = somebody("ada@example.org", is_staff=True)
     join(team, Role.OWNER, owner)
     join(empty, Role.OWNER, owner)

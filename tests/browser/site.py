@@ -44,9 +44,10 @@ class Site:
         """One with the team's key, who may do everything that keys can."""
         return Worker(self.scene.key, base_url=self.url)
 
-    def get(self, address: str, person: str = "") -> httpx.Response:
+    def get(self, address: str, person: str = "", **headers: str) -> httpx.Response:
         """What a browser of somebody's gets there."""
-        cookies, headers = self.scene.cookies.get(person, {}), {"Accept": "text/html"}
+        cookies = self.scene.cookies.get(person, {})
+        headers = {"Accept": "text/html", **headers}
         return httpx.get(self.url + address, cookies=cookies, headers=headers, trust_env=False, timeout=15)
 
     def open_streams(self) -> int:
@@ -57,7 +58,7 @@ class Site:
     def cookies(self, person: str) -> list[Any]:
         """Those of somebody who is signed in, as browsers take them; cookies know no ports."""
         return [
-            {"name": name, "value": value, "url": self.url}
+            {"name": name, "value": value, "url": self.url, "httpOnly": True}
             for name, value in self.scene.cookies.get(person, {}).items()
         ]
 
