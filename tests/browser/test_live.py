@@ -148,7 +148,7 @@ class TestServerGone:
         expect(page.locator("#live-banner")).to_be_visible()
         expect(page.locator("#live-banner")).to_contain_text("Connection lost")
         expect(page.locator("#state > .stale-tag")).to_be_visible()
-        assert page.locator("#state").evaluate("node => getComputedStyle(node).opacity") == "0.62"
+        expect(page.locator("#state")).to_have_css("opacity", "0.62")
         Lease.objects.filter(name=room).update(expires_at=F("expires_at") - 300_000)
         web.start()
         page.clock.run_for(60_000)
