@@ -11,10 +11,10 @@ PIP_COMPILE := $(BIN)/pip-compile --quiet --strip-extras --no-header --annotatio
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test quick lint soak bench lock clean
+.PHONY: help run test quick lint soak bench screenshots lock clean
 
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/.run ## Serve on http://127.0.0.1:8000 with everything it needs; Ctrl-C stops it.
 	@$(BIN)/python manage.py serve --with-parent
@@ -38,6 +38,9 @@ soak: $(VENV)/.dev ## Run the long tests: faults and races for minutes on end.
 
 bench: $(VENV)/.dev ## Measure the verbs over HTTP beside the same statements issued directly, on both databases.
 	$(BIN)/python -m bench
+
+screenshots: $(VENV)/.dev ## Take the pictures in docs/screenshots anew; needs Chromium.
+	$(BIN)/python -m tests.browser.screenshots
 
 lock: $(VENV)/.dev ## Pin pyproject.toml's dependencies into the requirements files.
 	$(PIP_COMPILE) --output-file requirements.txt pyproject.toml

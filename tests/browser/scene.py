@@ -58,6 +58,7 @@ def build() -> Scene:
     issued = keys.create(team=team, name="deployer", scopes=["admin"], act=ACT)
     keys.create(team=team, name="dashboards", scopes=["read"], act=ACT)
     expiring = keys.create(team=team, name="old-importer", scopes=["locks"], act=ACT).key
+    ApiKey.objects.update(created_at=django_now() - timedelta(days=40), created_by=f"user:{owner.email}")
     ApiKey.objects.filter(pk=expiring.pk).update(expires_at=django_now() + timedelta(days=3))
     revoked = keys.create(team=team, name="laptop", scopes=["locks"], act=ACT).key
     keys.revoke(team_id=team.id, visible=revoked.visible, act=ACT)
@@ -120,9 +121,14 @@ def hold_locks(worker: Any) -> dict[str, str]:
     from tests.locks.cast import age
 
     session, ended = worker.begin(ttl_seconds=settings.SESSION_TTL_MAX_SECONDS), worker.begin()
+    for turn in range(4):
+        before = worker.hold(LOCK, holder=f"deploy-{turn + 3}")
+        lasts("locks/", LOCK, OLD_MS // 4)
+        worker.release(LOCK, before["lease_id"])
     held = worker.hold(
         LOCK, holder="deploy-7", ttl_seconds=3600, metadata="release 2026.48", attempt="canary-attempt-1"
     )
+    lasts("locks/", LOCK, OLD_MS // 2)
     late = worker.hold(EXPIRING, holder="importer-2", ttl_seconds=3600, metadata="<b>customers</b>")
     age(EXPIRING, 2700)
     in_session = worker.hold("queue/emails", session_id=session, ephemeral=True, holder="mailer-1")
@@ -168,16 +174,20 @@ def lead_rooms(worker: Any) -> dict[str, str]:
 
 def resign(worker: Any, room: str, led: dict[str, Any], length_ms: int) -> None:
     """End the term, as if it had lasted so long and all before it had been so much earlier."""
+    lasts("elections", room, length_ms)
+    answer = worker.post(f"/elections/{room}/resign", json={"leader_token": led["leader_token"]})
+    assert answer.status_code == 200, answer.text
+
+
+def lasts(space: str, name: str, length_ms: int) -> None:
     from django.db.models import F
 
     from octostore.leases.models import Lease, LeaseEvent
 
-    lease = Lease.objects.get(space="elections", name=room)
+    lease = Lease.objects.get(space__startswith=space, name=name)
     back = {column: F(column) - length_ms for column in ("at", "expires_at")}
     LeaseEvent.objects.filter(lease_id=lease.pk).update(**back, renewals=length_ms // 15_000)
     Lease.objects.filter(pk=lease.pk).update(began_at=F("began_at") - length_ms)
-    answer = worker.post(f"/elections/{room}/resign", json={"leader_token": led["leader_token"]})
-    assert answer.status_code == 200, answer.text
 
 
 def call_webhooks(team: Any) -> tuple[str, str, str]:
@@ -187,7 +197,10 @@ def call_webhooks(team: Any) -> tuple[str, str, str]:
     from webhooks.models import Attempt, Delivery
 
     now = django_now()
-    works = endpoint(team, url="https://hooks.example.com/octostore?key=canary-query", last_success_at=now)
+    old = now - timedelta(days=30)
+    works = endpoint(
+        team, url="https://hooks.example.com/octostore?key=canary-query", last_success_at=now, created_at=old
+    )
     endpoint(team, url="https://old.example.net/in", off="failing", off_at=now, failing_since=now - timedelta(days=5))
     endpoint(team, url="https://new.example.net/in", failing_since=now - timedelta(minutes=20))
     states = ["delivered"] * 14 + ["failed", "failed", "pending", "cancelled"]

@@ -145,7 +145,7 @@ def _row(axis: _Axis, term: Term, before: Term | None, n: int, words: dict[str, 
     width = max(2.0, end - begin)
     mark = _mark(ENDS[term.ending], begin + width + 9, top + BAR / 2) if term.ending in ENDS else ""
     name = term.holder if len(term.holder) <= LABEL_MAX else f"{term.holder[: LABEL_MAX - 1]}…"
-    # To the right of the mark where there is room, else before the bar.
+    # To the right of the mark where there is room, else before the bar, else on it.
     fits = begin + width + 20 + 7 * len(name) < 956
     gap, free = "", begin
     if before and before.ended_at is not None and axis.x(term.began_at) - axis.x(before.ended_at) > 1:
@@ -157,6 +157,8 @@ def _row(axis: _Axis, term: Term, before: Term | None, n: int, words: dict[str, 
             _one(begin - free),
             BAR,
         )
+    label_end = max(LEFT + 7 * len(name), free - 6)
+    place = ' text-anchor="end" class="on"' if label_end > begin else ' text-anchor="end"'
     return format_html(
         '<g><title>{}</title><text x="0" y="{}">{}</text>{}'
         '<rect class="{}" x="{}" y="{}" width="{}" height="{}" rx="2"/>{}{}'
@@ -173,9 +175,9 @@ def _row(axis: _Axis, term: Term, before: Term | None, n: int, words: dict[str, 
         BAR,
         _notches(term.renewals, begin, width, top),
         mark,
-        _one(begin + width + 20 if fits else max(LEFT + 7 * len(name), free - 6)),
+        _one(begin + width + 20 if fits else label_end),
         top + 11,
-        "" if fits else mark_safe(' text-anchor="end"'),
+        "" if fits else mark_safe(place),
         name,
     )
 
