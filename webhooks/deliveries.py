@@ -51,6 +51,8 @@ def redeliver(*, by: Manager, public_id: str, delivery_id: str) -> Delivery:
     with changing():
         endpoint = _active(by, public_id)
         delivery = find(by=by, public_id=public_id, delivery_id=delivery_id)
+        # As it stands now that no attempt of it begins or ends.
+        delivery = Delivery.objects.select_for_update(no_key=True).prefetch_related("attempts").get(pk=delivery.pk)
         if delivery.claimed_until and delivery.claimed_until > now:
             raise Conflict("An attempt of this delivery is under way")
         if delivery.state != Delivery.State.PENDING:

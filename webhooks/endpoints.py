@@ -1,7 +1,7 @@
 """A team's endpoints: made, changed, switched off and on, deleted; and their signing secrets.
 
-Whatever may change which events are owed to a team happens under the team's row lock, and so does
-every claim of a delivery: what was switched off or deleted sends nothing that was not under way.
+Whatever may change which events are owed to a team happens under the team's row lock. Who switches off
+or deletes cancels what waits: it sends nothing that was not under way.
 """
 
 from __future__ import annotations
@@ -107,9 +107,12 @@ def change(
     with changing():
         endpoint = held(by=by, public_id=public_id)
         before, old_url = _told(endpoint), endpoint.url
+        # How it does is kept meanwhile by whoever calls it.
+        changed = {"url", "events", "lock_pattern", "off", "off_at", "owners_told_at"}
         if url is not None and url != endpoint.url:
             # How the old one did says nothing of the new one.
             endpoint.url, endpoint.failing_since, endpoint.last_success_at = _callable(url), None, None
+            changed |= {"failing_since", "last_success_at"}
         if events is not None:
             endpoint.events = _joined(events)
         if lock_pattern is not None:
@@ -120,7 +123,8 @@ def change(
             # What was taken over beside its switching off waits still.
             _cancel(endpoint)
             endpoint.off, endpoint.off_at, endpoint.failing_since, endpoint.owners_told_at = "", None, None, None
-        endpoint.save()
+            changed.add("failing_since")
+        endpoint.save(update_fields=changed)
         _follow(by)
         # A URL may differ in what the audit does not tell.
         if before != _told(endpoint) or old_url != endpoint.url:
@@ -133,6 +137,7 @@ def delete(*, by: Manager, public_id: str) -> None:
     with changing():
         endpoint = held(by=by, public_id=public_id)
         endpoint.deleted_at = timezone.now()
+        _cancel(endpoint)
         endpoint.save(update_fields=["deleted_at"])
         _follow(by)
         by.act.record(by.team_id, "webhook_deleted", _named(endpoint), before=_told(endpoint))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable
@@ -14,14 +15,28 @@ from webhooks.messages import Message
 from webhooks.models import Delivery, Endpoint
 
 
+# A worker's threads do other work, too: one of them takes over, and once more if meanwhile another would.
+_asked = threading.Event()
+_taking_over = threading.Lock()
+
+
 def fan_out(*, seconds: float = 5.0) -> int:
-    """Take over what is owed, in short transactions; how many events. The next call goes on where time runs out."""
+    """Take over what is owed, in short transactions; how many events. The next call goes on where time runs out.
+
+    While another thread of this process is at it, that one does it all.
+    """
     began_at, total = time.monotonic(), 0
-    while True:
-        taken = owed.hand_over(_owe)
-        total += taken
-        if taken < owed.BATCH or time.monotonic() - began_at > seconds:
-            return total
+    _asked.set()
+    while _asked.is_set() and _taking_over.acquire(blocking=False):
+        try:
+            _asked.clear()
+            while taken := owed.hand_over(_owe):
+                total += taken
+                if taken < owed.BATCH or time.monotonic() - began_at > seconds:
+                    break
+        finally:
+            _taking_over.release()
+    return total
 
 
 def _owe(events: list[OwedEvent]) -> None:

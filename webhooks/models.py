@@ -57,6 +57,11 @@ class Endpoint(models.Model):
     def is_active(self) -> bool:
         return not self.off and self.deleted_at is None
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether a call to it succeeded, and none has failed since."""
+        return self.failing_since is None and self.last_success_at is not None
+
 
 class Delivery(models.Model):
     """One event owed to one endpoint: its body to the byte, and how far it has come."""
@@ -100,11 +105,14 @@ class Delivery(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["endpoint", "message_id"], name="delivery_once")]
         indexes = [
-            models.Index(fields=["endpoint", "due_at"], name="delivery_due", condition=models.Q(state="pending")),
+            # All that is asked of what waits, so that a long queue costs no look at its rows.
             models.Index(
-                fields=["endpoint", "claimed_until"],
-                name="delivery_claimed",
-                condition=models.Q(claimed_until__isnull=False),
+                fields=["endpoint", "due_at", "id", "claimed_until"],
+                name="delivery_due",
+                condition=models.Q(state="pending"),
+            ),
+            models.Index(
+                fields=["claimed_until"], name="delivery_claimed", condition=models.Q(claimed_until__isnull=False)
             ),
             models.Index(fields=["endpoint", "id"], name="delivery_walk"),
             models.Index(fields=["created_at"], name="delivery_age"),

@@ -11,24 +11,20 @@ import threading
 import time
 from typing import Any
 
-import structlog
 from django.conf import settings
 from django.db import connection
-from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
 
 from octostore.leases import owed
 from octostore.leases.signals import lease_changed
 from octostore.lib.errors import Unavailable
 from octostore.teams.principals import team_uuid_of
 from webhooks import tasks
+from webhooks.waking import wake
 
 PAUSE_SECONDS = 0.05
 LOOK_SECONDS = 1.0
 # The beat dispatches each second anyway.
 EXPIRES_SECONDS = 1
-
-log = structlog.get_logger(__name__)
 
 
 class Nudges:
@@ -58,10 +54,7 @@ class Nudges:
             self._news.wait()
             self._news.clear()
             if self._is_wanted():
-                try:
-                    tasks.dispatch.apply_async(expires=EXPIRES_SECONDS, retry=False)
-                except (OperationalError, RedisError, OSError) as error:
-                    log.debug("nudge_lost", cause=type(error).__name__)
+                wake(tasks.dispatch, expires=EXPIRES_SECONDS)
             time.sleep(PAUSE_SECONDS)
 
     def _is_wanted(self) -> bool:

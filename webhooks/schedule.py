@@ -24,6 +24,7 @@ ATTEMPTS = 1 + len(DELAYS)
 JITTER = 0.2
 RETRY_AFTER_MAX = timedelta(hours=24)
 RETRY_AFTER_STATUSES = frozenset({429, 503})
+GONE = 410
 FAILING_MAX = timedelta(days=5)
 
 
@@ -76,7 +77,7 @@ def after_attempt(
     """
     if status is not None and 200 <= status < 300:
         return Done()
-    if status == 410:
+    if status == GONE:
         return Disable(DisableReason.GONE)
     if made >= ATTEMPTS:
         return GiveUp()

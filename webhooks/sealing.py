@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.conf import settings
+from django.utils import timezone
 
 from octostore.lib import sealing
 from webhooks.models import Endpoint
@@ -22,9 +23,19 @@ def secret_of(endpoint: Endpoint) -> str:
 
 def signing_secrets(endpoint: Endpoint, at: datetime) -> list[str]:
     """The secrets that sign at that instant, the newest first. Raises Unavailable as `secret_of` does."""
-    overlaps = endpoint.previous_until is not None and at < endpoint.previous_until
-    return [unseal(endpoint, one) for one in (endpoint.secret, *([endpoint.previous_secret] if overlaps else []))]
+    return [unseal(endpoint, sealed) for sealed in _signing(endpoint, at)]
+
+
+def can_sign(endpoint: Endpoint) -> bool:
+    """Whether this process has the server keys for it; of one that is missing, resealing tells."""
+    known = {key.id for key in settings.SERVER_KEYS}
+    return all(sealed.partition(".")[0] in known for sealed in _signing(endpoint, timezone.now()))
 
 
 def unseal(endpoint: Endpoint, sealed: str) -> str:
     return sealing.unseal(sealed, keys=settings.SERVER_KEYS, bound_to=f"webhook {endpoint.uuid}")
+
+
+def _signing(endpoint: Endpoint, at: datetime) -> list[str]:
+    overlaps = endpoint.previous_until is not None and at < endpoint.previous_until
+    return [endpoint.secret, endpoint.previous_secret] if overlaps else [endpoint.secret]

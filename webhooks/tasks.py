@@ -1,28 +1,39 @@
-"""Webhooks as Celery tasks; the beat table is in `octostore.celery`. A task carries ids alone: SQL is the queue."""
+"""Webhooks as Celery tasks; the beat table is in `octostore.celery`. They carry nothing: SQL is the queue."""
 
 from __future__ import annotations
 
-from celery import shared_task
+from typing import Any
 
-from webhooks import deliveries, fanning, resealing, sending, telling
+from celery import shared_task, signals
 
-# What waited longer is found again by the next `dispatch`.
-EXPIRES_SECONDS = 5
+from webhooks import deliveries, fanning, resealing, telling
+from webhooks.sending import Sender
+from webhooks.waking import wake
+
+_sender = Sender()
 
 
 @shared_task(ignore_result=True)
 def dispatch() -> None:
     """Take over what is owed, and see to it that what is due is sent."""
     fanning.fan_out()
-    for endpoint_id in sending.due():
-        deliver.apply_async((endpoint_id,), expires=EXPIRES_SECONDS)
+    wake(deliver)
 
 
 @shared_task(ignore_result=True)
-def deliver(endpoint_id: int) -> None:
-    """Make one attempt that is due, and go on with the next."""
-    if sending.attempt_next(endpoint_id):
-        deliver.apply_async((endpoint_id,), expires=EXPIRES_SECONDS)
+def deliver() -> None:
+    """Have this worker make the attempts that are due."""
+    _sender.look()
+
+
+@signals.worker_shutting_down.connect
+def begin_no_attempt(**_: Any) -> None:
+    _sender.begin_to_stop()
+
+
+@signals.worker_shutdown.connect
+def end_attempts(**_: Any) -> None:
+    _sender.stop()
 
 
 @shared_task(ignore_result=True)

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from django.db import OperationalError
+
+# So long at most the file is left to other processes after a turn that is not urgent.
+REST_SECONDS_MAX = 0.05
 
 
 class Queue:
@@ -24,8 +28,11 @@ class Queue:
         self._busy = False
 
     @contextmanager
-    def turn(self, seconds: float) -> Iterator[None]:
-        """Wait at most `seconds`; raises OperationalError when the turn did not come."""
+    def turn(self, seconds: float, *, rests: bool = False) -> Iterator[None]:
+        """Wait at most `seconds`; raises OperationalError when the turn did not come.
+
+        One that `rests` lets as much time pass as it took before the next of this process begins.
+        """
         mine = threading.Event()
         with self._guard:
             if self._busy:
@@ -38,9 +45,12 @@ class Queue:
                 if not mine.is_set():
                     self._waiting.remove(mine)
                     raise OperationalError("the queue of writers did not move within the bounded wait")
+        began_at = time.monotonic()
         try:
             yield
         finally:
+            if rests:
+                time.sleep(min(time.monotonic() - began_at, REST_SECONDS_MAX))
             with self._guard:
                 if self._waiting:
                     self._waiting.popleft().set()
@@ -59,6 +69,9 @@ def _forked() -> None:
 os.register_at_fork(after_in_child=_forked)
 
 
-def turn(seconds: float) -> AbstractContextManager[None]:
-    """This process's turn to write: waits at most `seconds`, else raises OperationalError. Not reentrant."""
-    return _queue.turn(seconds)
+def turn(seconds: float, *, rests: bool = False) -> AbstractContextManager[None]:
+    """This process's turn to write: waits at most `seconds`, else raises OperationalError. Not reentrant.
+
+    What is not urgent `rests` after it, so that other processes find the file free half of the time.
+    """
+    return _queue.turn(seconds, rests=rests)

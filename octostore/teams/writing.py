@@ -20,11 +20,15 @@ AT_ONCE_SECONDS = 1.0
 
 
 @contextmanager
-def changing() -> Iterator[None]:
-    """One short transaction, on SQLite in the process's queue of writers. Raises Unavailable when storage is down."""
+def changing(*, in_background: bool = False) -> Iterator[None]:
+    """One short transaction, on SQLite in the process's queue of writers. Raises Unavailable when storage is down.
+
+    There a process that writes much `in_background` leaves the file to others half of the time.
+    """
     queued = connection.vendor == "sqlite" and not connection.in_atomic_block
+    turn = writers.turn(settings.STORAGE_WAIT_SECONDS, rests=in_background) if queued else nullcontext()
     try:
-        with writers.turn(settings.STORAGE_WAIT_SECONDS) if queued else nullcontext(), transaction.atomic():
+        with turn, transaction.atomic():
             yield
     except (OperationalError, InterfaceError) as error:
         if not connection.in_atomic_block:

@@ -32,11 +32,14 @@ def main() -> None:
     from octostore.api.metrics import exposition
     from octostore.teams.models import Role
     from tests.locks.cast import found_team, issue
+    from tests.server.service import wait_until
     from tests.teams.cast import join
     from tests.webhooks.cast import Keeper, become_due
     from tests.webhooks.receivers import Receiver, answering, receiving, resetting
-    from webhooks import sending, tasks
+    from webhooks import tasks
+    from webhooks.claiming import claim_due, due
     from webhooks.models import Delivery, Endpoint
+    from webhooks.sending import Sender
 
     messages: list[str] = []
 
@@ -48,8 +51,10 @@ def main() -> None:
     def work() -> None:
         """What the worker does, and what the broker carries of it."""
         tasks.dispatch.apply()
-        for endpoint_id in Endpoint.objects.values_list("pk", flat=True):
-            tasks.deliver.apply((endpoint_id,))
+        sender = Sender()
+        sender.look()
+        assert wait_until(lambda: not due())
+        sender.stop()
         become_due()
 
     team = found_team()
@@ -87,7 +92,7 @@ def main() -> None:
         keeper.try_out(good)
         delivery_id = keeper.deliveries(bad)[0]["id"]
         keeper.redeliver(bad, delivery_id)
-        claim = sending._claim(Endpoint.objects.get(uuid=good).pk)
+        (claim,) = claim_due(at_most=1, endpoint_id=Endpoint.objects.get(uuid=good).pk)
         keeper.recover(bad)
         work()
         tasks.tell_owners.apply()

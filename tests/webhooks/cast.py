@@ -18,7 +18,9 @@ from octostore.teams.models import AuditEntry, Team
 from tests.locks.cast import Worker
 from tests.webhooks.receivers import Behaviour, Receiver
 from webhooks import fanning, sending
+from webhooks.claiming import Claim, claim_due, due
 from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.recording import record
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 URL = "https://example.com/hook?key=canary"
@@ -151,15 +153,24 @@ def send() -> int:
     """Take over all that is owed and make every attempt that is due now; how many were made."""
     fanning.fan_out()
     made = 0
-    while due := sending.due():
-        made += sum([sending.attempt_next(endpoint_id) for endpoint_id in due])
+    while waiting := due():
+        made += sum([attempt_next(endpoint_id) for endpoint_id in waiting])
     return made
 
 
-def begin_and_die(made: dict[str, Any]) -> sending.Claim:
+def attempt_next(endpoint_id: int) -> bool:
+    """Make the attempt of this endpoint that is due, if there is one and it may be made; whether it was."""
+    claims = claim_due(at_most=1, endpoint_id=endpoint_id)
+    for claim in claims:
+        ended = [sending.call(claim)]
+        while ended:
+            ended = record(ended)
+    return bool(claims)
+
+
+def begin_and_die(made: dict[str, Any]) -> Claim:
     """What a process claimed that was killed before it called."""
-    claim = sending._claim(endpoint_of(made).pk)
-    assert claim
+    (claim,) = claim_due(at_most=1, endpoint_id=endpoint_of(made).pk)
     return claim
 
 

@@ -13,7 +13,8 @@ from django.utils import timezone
 from tests.locks.cast import Worker
 from tests.webhooks.cast import Keeper, become_due, calls, endpoint_of, in_turn, only_delivery, send
 from tests.webhooks.receivers import Behaviour, answering, receiving, resetting, saying
-from webhooks import schedule, sending
+from webhooks import recording, schedule
+from webhooks.claiming import due
 from webhooks.models import Attempt, Delivery, Endpoint
 
 pytestmark = pytest.mark.usefixtures("private")
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("private")
 @pytest.fixture(autouse=True)
 def without_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chance has tests of its own (test_schedule)."""
-    monkeypatch.setattr(sending, "random", SimpleNamespace(random=lambda: 0.0))
+    monkeypatch.setattr(recording, "random", SimpleNamespace(random=lambda: 0.0))
 
 
 def wait() -> timedelta:
@@ -79,9 +80,9 @@ class TestTheSchedule:
         one_event(keeper, worker, answering("500 Oops"))
         due_at = only_delivery().due_at
         Delivery.objects.update(due_at=timezone.now() + timedelta(seconds=1))
-        assert sending.due() == []
+        assert due() == []
         Delivery.objects.update(due_at=min(due_at, timezone.now()))
-        assert sending.due() == [only_delivery().endpoint_id]
+        assert due() == [only_delivery().endpoint_id]
 
 
 class TestAnAnswer:

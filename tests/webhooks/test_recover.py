@@ -14,6 +14,7 @@ from tests.locks.cast import Worker
 from tests.locks.ladder import NO_TEXTS, broken, misfits
 from tests.webhooks.cast import (
     Keeper,
+    attempt_next,
     become_due,
     calls,
     endpoint_of,
@@ -24,7 +25,7 @@ from tests.webhooks.cast import (
 )
 from tests.webhooks.ladder import LadderOfOne
 from tests.webhooks.receivers import Receiver, answering, receiving
-from webhooks import fanning, schedule, sending
+from webhooks import fanning, schedule
 from webhooks.models import Delivery
 
 State = Delivery.State
@@ -147,7 +148,7 @@ class TestAnAttemptUnderWay:
             keeper.change(made["id"], active=False)
             keeper.change(made["id"], active=True)
             assert keeper.recover(made["id"]) == 1
-            others.append(sending.attempt_next(endpoint_of(made).pk))
+            others.append(attempt_next(endpoint_of(made).pk))
 
         with receiving(meanwhile(recover, answering(status))) as receiver:
             made = keeper.register(receiver.url())

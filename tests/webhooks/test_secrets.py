@@ -50,7 +50,7 @@ def test_canaries_are_found_nowhere_but_where_they_belong(run: tuple[dict[str, A
     assert '"route":"/webhooks/<str:webhook_id>"' in log.replace(": ", ":")
     assert hidden(log, LOCK, ANSWER, "v1,") == []
 
-    assert len(told["messages"]) > 3
+    assert told["messages"]
     assert hidden("".join(told["messages"]), LOCK, ANSWER, "msg_") == []
     assert hidden(told["told"]) == []
     assert hidden(told["repr"], LOCK, ANSWER) == []

@@ -14,7 +14,7 @@ from django.http.request import HttpHeaders
 from django.utils import timezone
 
 from tests.locks.cast import Worker
-from tests.webhooks.cast import Call, Keeper, calls, endpoint_of
+from tests.webhooks.cast import Call, Keeper, attempt_next, calls, endpoint_of
 from tests.webhooks.receivers import Receiver
 from tests.webhooks.snippets import Received, Verify, in_bash, in_go, in_python, in_typescript
 from webhooks import fanning, sending, signing
@@ -45,7 +45,7 @@ def deliver(
         worker.hold(f"größe/日本-{len(receiver.requests)}", holder="worker-7")
         fanning.fan_out()
         Delivery.objects.update(due_at=timezone.now() - timedelta(days=1000))
-        assert sending.attempt_next(endpoint_of(made).pk)
+        assert attempt_next(endpoint_of(made).pk)
         keeper.remove(made["id"])
         call = calls(receiver)[-1]
         return Received(secrets=[first], headers=_said(call), body=call.raw)

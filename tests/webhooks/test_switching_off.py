@@ -14,6 +14,7 @@ from tests.leases.threads import together
 from tests.locks.cast import Worker
 from tests.webhooks.cast import (
     Keeper,
+    attempt_next,
     become_due,
     calls,
     endpoint_of,
@@ -24,7 +25,8 @@ from tests.webhooks.cast import (
     send,
 )
 from tests.webhooks.receivers import Receiver, answering, receiving
-from webhooks import fanning, sending
+from webhooks import fanning
+from webhooks.claiming import claim_due, due
 from webhooks.models import Delivery, Endpoint
 
 pytestmark = pytest.mark.usefixtures("private")
@@ -104,10 +106,10 @@ class TestFiveDaysOfFailures:
             worker.hold("a")
             worker.hold("b")
             fanning.fan_out()
-            assert sending.attempt_next(endpoint_of(made).pk)
+            assert attempt_next(endpoint_of(made).pk)
             go_back(Endpoint.objects.all(), ago, "failing_since")
             become_due()
-            assert sending.attempt_next(endpoint_of(made).pk)
+            assert attempt_next(endpoint_of(made).pk)
         return keeper.webhook(made["id"])
 
     def test_switch_off(self, keeper: Keeper, worker: Worker) -> None:
@@ -159,9 +161,9 @@ class TestStopped:
         made = keeper.register(receiver.url())
         worker.hold("a")
         fanning.fan_out()
-        handed = sending.due()
+        handed = due()
         self.stop(keeper, made, stop)
-        assert [sending.attempt_next(number) for number in handed] == [False]
+        assert [attempt_next(number) for number in handed] == [False]
         assert receiver.requests == []
 
     def test_is_told_the_end_of_what_was_under_way(self, keeper: Keeper, worker: Worker, stop: str) -> None:
@@ -194,11 +196,11 @@ class TestStopped:
                     with Keeper(keeper.key) as one:
                         self.stop(one, made, stop)
                     return False
-                return sending._claim(pk) is not None
+                return bool(claim_due(at_most=1, endpoint_id=pk))
 
             claimed = sum(together(6, act))
             assert endpoint.deliveries.exclude(claimed_until=None).count() == claimed
-            assert sending._claim(endpoint.pk) is None
+            assert not claim_due(at_most=1, endpoint_id=endpoint.pk)
             if stop == "switch off":
                 assert endpoint.deliveries.filter(state="pending").count() == 0
             Endpoint.objects.all().delete()

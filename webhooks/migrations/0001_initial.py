@@ -133,7 +133,9 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="delivery",
             index=models.Index(
-                condition=models.Q(("state", "pending")), fields=["endpoint", "due_at"], name="delivery_due"
+                condition=models.Q(("state", "pending")),
+                fields=["endpoint", "due_at", "id", "claimed_until"],
+                name="delivery_due",
             ),
         ),
         migrations.AddIndex(

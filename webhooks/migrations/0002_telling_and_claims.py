@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
             model_name="delivery",
             index=models.Index(
                 condition=models.Q(("claimed_until__isnull", False)),
-                fields=["endpoint", "claimed_until"],
+                fields=["claimed_until"],
                 name="delivery_claimed",
             ),
         ),
