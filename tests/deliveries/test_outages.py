@@ -1,0 +1,160 @@
+"""Broker, workers and schedulers away, or too many of them: the API answers on, and all arrives afterwards (G7, I9)."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import pytest
+from celery import current_app
+from pytest_django.fixtures import Settings
+
+from octostore.leases.models import OwedEvent
+from octostore.leases.signals import lease_changed
+from tests.deliveries.cast import Customer, change
+from tests.deliveries.ledger import Ledger
+from tests.deliveries.plant import Plant
+from tests.processes import Web
+from tests.server.service import wait_until
+from tests.webhooks.receivers import answering
+from webhooks.models import Delivery
+from webhooks.nudging import Nudges
+
+BEHIND = 200
+# Per queue: one that waits, and what schedulers and web processes add in the same instant.
+MESSAGES_MAX = 10
+
+
+def seconds_of_changes(customer: Customer, count: int) -> list[float]:
+    """How long the service took to answer each acquire and release together."""
+    took = []
+    for number in range(count):
+        began = time.monotonic()
+        change(customer.worker, f"lock-{number}")
+        took.append(time.monotonic() - began)
+    return took
+
+
+class TestBroker:
+    def test_that_forgets_everything_loses_no_event(self, plant: Plant, customer: Customer) -> None:
+        customer.hook()
+        with plant.valkey.client() as client:
+            for _ in range(10):
+                customer.change(5)
+                client.flushall()
+        assert customer.settles()
+        assert customer.violations() == []
+
+    @pytest.mark.parametrize("seconds", [10, pytest.param(60, marks=pytest.mark.soak)])
+    def test_that_is_away_delays_events_and_no_answer(self, plant: Plant, customer: Customer, seconds: int) -> None:
+        customer.hook()
+        before = statistics.median(seconds_of_changes(customer, 30))
+        plant.valkey.stop()
+        back_at = time.monotonic() + seconds
+        took = []
+        while time.monotonic() < back_at:
+            took += seconds_of_changes(customer, 5)
+            time.sleep(0.2)
+        plant.valkey.start()
+        assert statistics.median(took) < 3 * before + 0.05
+        assert customer.settles()
+        assert customer.violations() == []
+
+    def test_that_hangs_delays_events_and_no_answer(self, plant: Plant, customer: Customer) -> None:
+        """Nobody may wait for it while answering; elsewhere waits are bounded."""
+        customer.hook()
+        before = statistics.median(seconds_of_changes(customer, 30))
+        plant.valkey.pause()
+        took = seconds_of_changes(customer, 30)
+        time.sleep(2)
+        plant.valkey.resume()
+        assert statistics.median(took) < 3 * before + 0.05
+        assert customer.settles()
+        assert customer.violations() == []
+
+
+class TestWorkers:
+    def test_away_leave_no_backlog_of_messages(self, plant: Plant, customer: Customer) -> None:
+        customer.hook()
+        plant.sender.stop()
+        plant.scheduler.stop()
+        customer.change(BEHIND // 2)
+        assert OwedEvent.objects.count() >= BEHIND
+        with plant.valkey.client() as client:
+            lengths = {queue: client.llen(queue) for queue in ("sweep", "default", "deliveries")}
+        plant.scheduler.start()
+        plant.sender.start()
+        assert max(lengths.values()) <= MESSAGES_MAX, lengths
+        assert customer.settles()
+        assert customer.violations() == []
+
+    def test_of_deliveries_away_keep_nobody_else_from_work(self, plant: Plant, customer: Customer) -> None:
+        hook = customer.hook()
+        plant.sender.kill()
+        customer.change(BEHIND // 2)
+        assert wait_until(lambda: hook.deliveries.count() == BEHIND, seconds=60)
+        time.sleep(2)
+        with plant.valkey.client() as client:
+            assert client.llen("deliveries") <= MESSAGES_MAX
+        plant.sender.start()
+        assert customer.settles()
+        assert customer.violations() == []
+
+    def test_that_are_stopped_end_what_they_began(self, plant: Plant, customer: Customer) -> None:
+        """A restart costs no call more."""
+
+        def slow(connection: object, request: bytes) -> None:
+            time.sleep(1)
+            answering()(connection, request)  # type: ignore[arg-type]
+
+        hook = customer.hook(Ledger(slow))
+        customer.change(3)
+        assert wait_until(lambda: len(hook.ledger.calls) > 0)
+        assert plant.sender.stop() == 0
+        assert not hook.attempts.filter(took_ms=None).exists()
+        assert hook.deliveries.filter(state=Delivery.State.PENDING).exists()
+        plant.sender.start()
+        assert customer.settles()
+        assert customer.violations() == []
+
+
+class TestSchedulers:
+    def test_three_at_once_make_each_attempt_once(self, plant: Plant, customer: Customer) -> None:
+        hook = customer.hook()
+        with ExitStack() as stack:
+            for number in (2, 3):
+                stack.enter_context(plant.another_scheduler(f"scheduler-{number}"))
+            customer.change(BEHIND // 2)
+            assert customer.settles()
+        assert customer.violations() == []
+        assert hook.attempts.count() == BEHIND
+
+
+class TestALoneWebProcess:
+    """Without REDIS_URL."""
+
+    def test_says_nothing_to_nobody(self, settings: Settings) -> None:
+        settings.REDIS_URL = ""
+        nudges = Nudges()
+        lease_changed.connect(nudges.hear)
+        try:
+            for _ in range(10):
+                lease_changed.send_robust(sender=None, space="locks/team", name="lock")
+        finally:
+            lease_changed.disconnect(nudges.hear)
+        assert nudges._thread is None
+        with current_app.connection_for_write(url="memory://") as connection:
+            assert connection.default_channel._size("default") == 0
+
+    def test_owes_what_a_worker_delivers_later(
+        self, plant: Plant, customer: Customer, start_web: Callable[..., Web]
+    ) -> None:
+        hook = customer.hook()
+        alone = start_web(OCTOSTORE_WEBHOOK_ALLOW_PRIVATE="1")
+        customer.worker.base_url = alone.url
+        customer.change(10)
+        assert customer.settles(seconds=20)
+        assert customer.violations() == []
+        assert len(hook.ledger.calls) == 20
