@@ -12,7 +12,6 @@ from tests.processes import Process, Web
 from tests.valkey import Valkey
 
 SETTINGS = {"OCTOSTORE_WEBHOOK_ALLOW_PRIVATE": "1", "OCTOSTORE_LOG_LEVEL": "INFO"}
-THREADS = "64"
 
 
 class Celery(Process):
@@ -48,7 +47,7 @@ class Plant:
     def __post_init__(self) -> None:
         self.web = Web(self.directory, self.environment)
         self.scheduler = self.another_scheduler("scheduler")
-        self.sender = Celery(self.directory, self.environment, "sender", "-Q", "deliveries", "-c", THREADS)
+        self.sender = Celery(self.directory, self.environment, "sender", "-Q", "deliveries")
 
     def another_scheduler(self, name: str) -> Celery:
         return Celery(self.directory, self.environment, name, "-B", "-Q", "sweep,default")

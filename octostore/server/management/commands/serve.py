@@ -40,12 +40,7 @@ ALONE = ["--without-mingle", "--without-gossip", "--without-heartbeat"]
 # Celery's commands beside the web process. Calls to customers wait for customers, and nothing else waits with them.
 BACKGROUND = {
     "worker": ["worker", "--beat", "--queues", "sweep,default", *ALONE],
-    "worker of deliveries": [
-        "worker",
-        *("--queues", "deliveries"),
-        *("--concurrency", str(settings.WEBHOOK_THREADS)),
-        *ALONE,
-    ],
+    "worker of deliveries": ["worker", "--queues", "deliveries", *ALONE],
 }
 
 # The one time that this password is told.
