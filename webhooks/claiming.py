@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db.models import Count, F, Q, QuerySet
+from django.conf import settings
+from django.db.models import Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from octostore.lib import outbound
@@ -43,21 +44,26 @@ class Claim:
     body: str = field(repr=False)
 
 
+class _Count(Subquery):
+    """How many rows there are, where counting ends with the query's limit: a long queue is not counted through."""
+
+    template = "(SELECT COUNT(*) FROM (%(subquery)s) AS counted)"
+    output_field = IntegerField()
+
+
 def due() -> list[int]:
     """The endpoints whose deliveries wait for an attempt, each as often as it may have one more in flight."""
-    return [endpoint.pk for endpoint in _free(_waiting(timezone.now()))]
+    return [endpoint.pk for endpoint in _free(timezone.now(), Endpoint.objects.all())]
 
 
 def claim_due(*, at_most: int, endpoint_id: int | None = None) -> list[Claim]:
     """Claim what is due and may be in flight, at most so many; of all endpoints or of one."""
     with _counting:
         now = timezone.now()
-        waiting = _waiting(now)
-        if endpoint_id is not None:
-            waiting = waiting.filter(endpoint=endpoint_id)
-        places = Counter(endpoint.pk for endpoint in _free(waiting)[:at_most])
-        first = [number for endpoint, count in places.items() for number in _first(waiting, endpoint, count)]
-        return _claim(waiting.filter(pk__in=first), now) if first else []
+        asked = Endpoint.objects.all() if endpoint_id is None else Endpoint.objects.filter(pk=endpoint_id)
+        places = Counter(endpoint.pk for endpoint in _free(now, asked)[:at_most])
+        first = [number for endpoint, count in places.items() for number in _first(now, endpoint, count)]
+        return _claim(_waiting(now).filter(pk__in=first), now) if first else []
 
 
 def _waiting(now: datetime) -> QuerySet[Delivery]:
@@ -66,25 +72,26 @@ def _waiting(now: datetime) -> QuerySet[Delivery]:
     return Delivery.objects.filter(is_free, state=Delivery.State.PENDING, due_at__lte=now)
 
 
-def _free(waiting: QuerySet[Delivery]) -> list[Endpoint]:
-    """The endpoints of these deliveries, each as often as it may have one more in flight."""
-    counted = reading(lambda: dict(waiting.order_by().values_list("endpoint").annotate(Count("id"))))
-    active = reading(lambda: list(Endpoint.objects.filter(pk__in=counted, off="", deleted_at=None)))
-    active = [endpoint for endpoint in active if sealing.can_sign(endpoint)]
+def _free(now: datetime, asked: QuerySet[Endpoint]) -> list[Endpoint]:
+    """Those of the endpoints for which something waits, each as often as it may have one more in flight."""
+    own = _waiting(now).filter(endpoint=OuterRef("pk")).values("pk")
+    some = _Count(own[: settings.WEBHOOK_IN_FLIGHT_ENDPOINT])
+    active = asked.filter(Exists(own), off="", deleted_at=None).annotate(waiting=some)
+    found = [endpoint for endpoint in reading(lambda: list(active)) if sealing.can_sign(endpoint)]
     # In any order, so that where not all can be served none is always the last.
-    random.shuffle(active)
-    in_flight = InFlight(timezone.now())
-    free = []
-    for endpoint in active:
-        for _ in range(counted[endpoint.pk]):
+    random.shuffle(found)
+    in_flight = InFlight(now)
+    free: list[Endpoint] = []
+    for endpoint in found:
+        for _ in range(endpoint.waiting):
             if not in_flight.take(endpoint):
                 break
             free.append(endpoint)
     return free
 
 
-def _first(waiting: QuerySet[Delivery], endpoint_id: int, count: int) -> list[int]:
-    own = waiting.filter(endpoint=endpoint_id).order_by("due_at", "id")
+def _first(now: datetime, endpoint_id: int, count: int) -> list[int]:
+    own = _waiting(now).filter(endpoint=endpoint_id).order_by("due_at", "id")
     return reading(lambda: list(own.values_list("pk", flat=True)[:count]))
 
 

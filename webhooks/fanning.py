@@ -14,7 +14,6 @@ from webhooks import messages
 from webhooks.messages import Message
 from webhooks.models import Delivery, Endpoint
 
-
 # A worker's threads do other work, too: one of them takes over, and once more if meanwhile another would.
 _asked = threading.Event()
 _taking_over = threading.Lock()

@@ -105,12 +105,7 @@ class Delivery(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["endpoint", "message_id"], name="delivery_once")]
         indexes = [
-            # All that is asked of what waits, so that a long queue costs no look at its rows.
-            models.Index(
-                fields=["endpoint", "due_at", "id", "claimed_until"],
-                name="delivery_due",
-                condition=models.Q(state="pending"),
-            ),
+            models.Index(fields=["endpoint", "due_at", "id"], name="delivery_due", condition=models.Q(state="pending")),
             models.Index(
                 fields=["claimed_until"], name="delivery_claimed", condition=models.Q(claimed_until__isnull=False)
             ),

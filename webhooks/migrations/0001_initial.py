@@ -134,7 +134,7 @@ class Migration(migrations.Migration):
             model_name="delivery",
             index=models.Index(
                 condition=models.Q(("state", "pending")),
-                fields=["endpoint", "due_at", "id", "claimed_until"],
+                fields=["endpoint", "due_at", "id"],
                 name="delivery_due",
             ),
         ),
