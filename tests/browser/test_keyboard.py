@@ -87,3 +87,14 @@ def test_somebody_is_invited(page: Page) -> None:
     press(page, "button", "Send invitations")
     expect(page.get_by_label(email)).to_have_value(re.compile(r"/accounts/invitations/[\w-]{43}/$"))
     expect(page.locator("main")).to_contain_text(email)
+
+
+def test_a_delivery_is_repeated(page: Page) -> None:
+    page.goto("/t/harbour/webhooks")
+    tab_to(page, page.locator("#webhooks tbody a").first)
+    page.keyboard.press("Enter")
+    tab_to(page, page.locator("#deliveries tbody a").first)
+    page.keyboard.press("Enter")
+    press(page, "button", "Redeliver")
+    expect(page.locator("main")).to_contain_text("It is sent again, under the same message id.")
+    expect(page.locator("#delivery")).to_contain_text("Pending")

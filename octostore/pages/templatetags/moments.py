@@ -65,7 +65,8 @@ def duration(length: timedelta | float | None) -> str:
     """A length, seconds or timedelta, in words; a dash for None."""
     if length is None:
         return "—"
-    return wording.span(length.total_seconds() if isinstance(length, timedelta) else length)
+    seconds = length.total_seconds() if isinstance(length, timedelta) else length
+    return f"{seconds * 1000:.0f} ms" if 0 < seconds < 1 else wording.span(seconds)
 
 
 @register.filter
