@@ -124,6 +124,6 @@ def test_fifteen_bad_of_twenty(
     )
     assert percentile(took, 0.95) < P95_SECONDS
     assert lapses.latest < SWEPT_SECONDS
-    for one, hook in healthy:
+    for _, hook in healthy:
         assert hook.ledger.events() == owed[hook.id]
         assert hook.ledger.repeats() == []
