@@ -20,18 +20,18 @@ Budget = Callable[[str], AbstractContextManager[None]]
 
 # (PostgreSQL, SQLite)
 BUDGETS: dict[str, tuple[int, int]] = {
-    "first win": (KEY + 3, KEY + 1 + (TRANSACTION + 1) + (TRANSACTION + 3)),
-    "win": (KEY + 2, KEY + 1 + TRANSACTION + 3),
-    "takeover": (KEY + 2, KEY + 1 + TRANSACTION + 4),
+    "first win": (KEY + 3, KEY + 1 + (TRANSACTION + 1) + (TRANSACTION + 4)),
+    "win": (KEY + 2, KEY + 1 + TRANSACTION + 4),
+    "takeover": (KEY + 2, KEY + 1 + TRANSACTION + 6),
     "lost": (KEY + 1, KEY + 1),
     "delayed": (KEY + 1, KEY + 1),
     "replayed": (KEY + 1, KEY + 1),
-    "renewed": (KEY + 1, KEY + TRANSACTION + 1),
+    "renewed": (KEY + 1, KEY + TRANSACTION + 2),
     "not renewed": (KEY + 2, KEY + TRANSACTION + 2),
-    "released": (KEY + 1, KEY + TRANSACTION + 2),
-    "released with its delay": (KEY + 2, KEY + 1 + TRANSACTION + 2),
+    "released": (KEY + 1, KEY + TRANSACTION + 3),
+    "released with its delay": (KEY + 2, KEY + 1 + TRANSACTION + 3),
     # Its entry in the audit, in a transaction of its own, and the lock as it is then.
-    "revoked": (KEY + 1 + 3 + 1, KEY + TRANSACTION + 2 + 3 + 1),
+    "revoked": (KEY + 1 + 3 + 1, KEY + TRANSACTION + 3 + 3 + 1),
     "status": (KEY + 1, KEY + 1),
     "list": (KEY + 3, KEY + 3),
     "history": (KEY + 2, KEY + 2),
@@ -40,11 +40,11 @@ BUDGETS: dict[str, tuple[int, int]] = {
     "kept": (KEY + 4, KEY + TRANSACTION + 2),
     "looked at": (KEY + 3, KEY + 3),
     "sessions": (KEY + 3, KEY + 3),
-    "ended": (KEY + 4, KEY + 1 + TRANSACTION + 2),
-    "win in a session": (KEY + 3, KEY + 2 + TRANSACTION + 3),
+    "ended": (KEY + 4, KEY + 1 + TRANSACTION + 3),
+    "win in a session": (KEY + 3, KEY + 2 + TRANSACTION + 4),
     "again in a session": (KEY + 3, KEY + 2 + TRANSACTION + 1),
     # Tried as an unbound one first, for that is what most are.
-    "renewed in a session": (KEY + 3, KEY + (TRANSACTION + 1) + 1 + (TRANSACTION + 1)),
+    "renewed in a session": (KEY + 3, KEY + (TRANSACTION + 1) + 1 + (TRANSACTION + 2)),
 }
 
 
