@@ -85,7 +85,8 @@ def waited_past_the_deadline(
         with ExitStack() as lock:
             lock.enter_context(PLACES[place](kind))
             with beside(partial(act, granted)) as waiting:
-                waits = seen_waiting(waiting)
+                # One that began to wait after the deadline would prove nothing.
+                waits = seen_waiting(waiting) and now_ms() <= deadline
                 while now_ms() <= deadline:
                     time.sleep(0.005)
                 waits = waits and not waiting.done()
