@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import statistics
+import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -16,6 +18,7 @@ from octostore.leases.signals import lease_changed
 from tests.deliveries.cast import Customer, change
 from tests.deliveries.ledger import Ledger
 from tests.deliveries.plant import Plant
+from tests.leases.outside import outside
 from tests.processes import Web
 from tests.server.service import wait_until
 from tests.webhooks.receivers import answering
@@ -105,9 +108,9 @@ class TestWorkers:
     def test_that_are_stopped_end_what_they_began(self, plant: Plant, customer: Customer) -> None:
         """A restart costs no call more."""
 
-        def slow(connection: object, request: bytes) -> None:
+        def slow(connection: socket.socket, request: bytes) -> None:
             time.sleep(1)
-            answering()(connection, request)  # type: ignore[arg-type]
+            answering()(connection, request)
 
         hook = customer.hook(Ledger(slow))
         customer.change(3)
@@ -130,6 +133,28 @@ class TestSchedulers:
             assert customer.settles()
         assert customer.violations() == []
         assert hook.attempts.count() == BEHIND
+
+
+@pytest.mark.only("sqlite")  # what befalls PostgreSQL has tests of its own
+def test_a_file_that_others_hold_costs_no_call_more(plant: Plant, customer: Customer) -> None:
+    """What came of a call is written down as soon as it can be."""
+    may_answer = threading.Event()
+
+    def behave(connection: socket.socket, request: bytes) -> None:
+        assert may_answer.wait(10)
+        answering()(connection, request)
+
+    hook = customer.hook(Ledger(behave), events=["acquired"])
+    customer.worker.hold("lock")
+    assert wait_until(lambda: len(hook.ledger.calls) == 1)
+    with outside() as execute:
+        execute("BEGIN IMMEDIATE", ())
+        may_answer.set()
+        assert wait_until(lambda: "outcomes_wait" in plant.sender.output(), seconds=20)
+        execute("ROLLBACK", ())
+    assert customer.settles()
+    assert customer.violations() == []
+    assert hook.attempts.get().status == 200
 
 
 class TestALoneWebProcess:

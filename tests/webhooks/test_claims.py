@@ -146,6 +146,20 @@ class TestATeam:
         assert 15 <= sum(offered(*mine)) <= 17
 
 
+class TestAllThatFail:
+    def test_have_half_of_the_threads_together(self, keeper: Keeper, outsider: Keeper, settings: Settings) -> None:
+        settings.WEBHOOK_THREADS = 4
+        failing = [keeper.register(), outsider.register(), outsider.register()]
+        works = keeper.register()
+        for one in (*failing, works):
+            owe(one, 3)
+        prove(works)
+        assert sum(claim(one) for one in failing for _ in range(2)) == 2
+        assert claim(works)
+        Delivery.objects.update(claimed_until=timezone.now())
+        assert claim(failing[-1])
+
+
 class TestDue:
     def test_is_what_waits_and_is_not_claimed(self, keeper: Keeper) -> None:
         made = keeper.register()
