@@ -269,6 +269,7 @@ SPECTACULAR_SETTINGS = {
             "name": "Sessions",
             "description": "One worker that holds many locks, alive as long as it says so.",
         },
+        {"name": "Webhooks", "description": "Signed calls to a team's own systems when a lock changes hands."},
         {"name": "Teams", "description": "A team about itself, with one of its API keys."},
         {"name": "Service", "description": "The service itself: health, counters, and this document."},
     ],

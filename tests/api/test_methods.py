@@ -16,6 +16,8 @@ PARTS = {
     "<any:name>": "repo",
     "<bare:name>": "repo",
     "<str:session_id>": "0c7f4a52-9a3e-4d1c-8a76-2f9c51e0b3d7",
+    "<str:webhook_id>": "6b0c1f6e-7d0e-4a53-9f0b-2f6f6d1f8a11",
+    "<str:delivery_id>": "d1c7a5f0-1e0a-4a4e-8f64-0f6f4f0b9a52",
 }
 
 
