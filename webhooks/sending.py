@@ -128,5 +128,6 @@ class Sender:
         for claim in claims:
             self._under_way += 1
             self._callers.submit(call, claim).add_done_callback(self._news.put)
-        if len(claims) == at_most:
+        if claims and len(claims) == at_most:
+            # There may be more.
             self._news.put(None)
