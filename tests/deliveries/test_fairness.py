@@ -95,7 +95,8 @@ class Lapses:
 
     def look(self) -> None:
         if time.monotonic() - self._left_at > 0.5:
-            self._customer.worker.hold(f"left/{uuid4().hex[:12]}", ttl_seconds=1)
+            # On a machine that has much else to do it may be refused.
+            self._customer.worker.acquire(f"left/{uuid4().hex[:12]}", ttl_seconds=2)
             self._left_at = time.monotonic()
         unmarked = Lease.objects.filter(space=space_of(self._customer.team), ended_at=None)
         first = unmarked.order_by("expires_at").values_list("expires_at", flat=True).first()
