@@ -68,7 +68,6 @@ _FROZEN_CLOCK = (r"clock_timestamp\(\)", "now()")
 
 def _plain_renewal(monkeypatch: pytest.MonkeyPatch) -> None:
     """The classic: an UPDATE that judges the deadline in its own WHERE."""
-    returning = postgresql.RENEW.partition("RETURNING")[2].replace("t.now", postgresql.NOW)
     monkeypatch.setattr(
         postgresql,
         "RENEW",
@@ -76,7 +75,7 @@ def _plain_renewal(monkeypatch: pytest.MonkeyPatch) -> None:
             expires_at = {postgresql.NOW} + coalesce(%(ttl_ms)s, ttl_ms), renewals = renewals + 1
         WHERE space = %(space)s AND name = %(name)s AND capability_digest = %(capability_digest)s
             AND ended_at IS NULL AND expires_at > {postgresql.NOW}
-        RETURNING {returning}""",
+        RETURNING {postgresql.OF_LEASE}, {postgresql.NOW}""",
     )
 
 
