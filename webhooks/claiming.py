@@ -51,30 +51,25 @@ class _Count(Subquery):
     output_field = IntegerField()
 
 
-def due() -> list[int]:
-    """The endpoints whose deliveries wait for an attempt, each as often as it may have one more in flight."""
-    return [endpoint.pk for endpoint in _free(timezone.now(), Endpoint.objects.all())]
-
-
 def claim_due(*, at_most: int, endpoint_id: int | None = None) -> list[Claim]:
     """Claim what is due and may be in flight, at most so many; of all endpoints or of one."""
     with _counting:
         now = timezone.now()
         asked = Endpoint.objects.all() if endpoint_id is None else Endpoint.objects.filter(pk=endpoint_id)
-        places = Counter(endpoint.pk for endpoint in _free(now, asked)[:at_most])
+        places = Counter(endpoint.pk for endpoint in free_places(now, asked)[:at_most])
         first = [number for endpoint, count in places.items() for number in _first(now, endpoint, count)]
-        return _claim(_waiting(now).filter(pk__in=first), now) if first else []
+        return _claim(waiting(now).filter(pk__in=first), now) if first else []
 
 
-def _waiting(now: datetime) -> QuerySet[Delivery]:
+def waiting(now: datetime) -> QuerySet[Delivery]:
     """What is due and nobody's."""
     is_free = Q(claimed_until=None) | Q(claimed_until__lte=now)
     return Delivery.objects.filter(is_free, state=Delivery.State.PENDING, due_at__lte=now)
 
 
-def _free(now: datetime, asked: QuerySet[Endpoint]) -> list[Endpoint]:
+def free_places(now: datetime, asked: QuerySet[Endpoint]) -> list[Endpoint]:
     """Those of the endpoints for which something waits, each as often as it may have one more in flight."""
-    own = _waiting(now).filter(endpoint=OuterRef("pk")).values("pk")
+    own = waiting(now).filter(endpoint=OuterRef("pk")).values("pk")
     some = _Count(own[: settings.WEBHOOK_IN_FLIGHT_ENDPOINT])
     active = asked.filter(Exists(own), off="", deleted_at=None).annotate(waiting=some)
     found = [endpoint for endpoint in reading(lambda: list(active)) if sealing.can_sign(endpoint)]
@@ -91,7 +86,7 @@ def _free(now: datetime, asked: QuerySet[Endpoint]) -> list[Endpoint]:
 
 
 def _first(now: datetime, endpoint_id: int, count: int) -> list[int]:
-    own = _waiting(now).filter(endpoint=endpoint_id).order_by("due_at", "id")
+    own = waiting(now).filter(endpoint=endpoint_id).order_by("due_at", "id")
     return reading(lambda: list(own.values_list("pk", flat=True)[:count]))
 
 

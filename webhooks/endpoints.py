@@ -22,7 +22,7 @@ from octostore.leases import owed
 from octostore.lib import outbound
 from octostore.lib.errors import Conflict, Forbidden, InvalidInput, NotFound
 from octostore.teams.audit import Act
-from octostore.teams.models import Team
+from octostore.teams.models import Membership, Team
 from octostore.teams.principals import Principal, lock_space
 from octostore.teams.writing import changing, reading
 from webhooks import messages, sealing, signing
@@ -51,6 +51,10 @@ class Manager:
             prefix=principal.prefix,
             act=Act(actor=principal.actor, request_id=request_id),
         )
+
+    @classmethod
+    def of_member(cls, by: Membership, *, request_id: str = "") -> Self:
+        return cls(team_id=by.team_id, team_uuid=str(by.team.uuid), act=Act(actor=by.actor, request_id=request_id))
 
 
 def create(*, by: Manager, url: str, events: Sequence[str], lock_pattern: str | None, secret: str | None) -> Endpoint:

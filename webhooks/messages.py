@@ -15,6 +15,8 @@ from octostore.lib import secrets
 
 Kind = Literal["acquired", "released", "renewed", "expired"]
 KINDS: tuple[Kind, ...] = ("acquired", "released", "renewed", "expired")
+# What who asks for nothing in particular is told of: renewals are many.
+USUAL: tuple[Kind, ...] = ("acquired", "released", "expired")
 EVERY = "*"
 TEST = "test"
 

@@ -11,11 +11,9 @@ from octostore.api.authentication import require
 from octostore.api.bodies import fill
 from octostore.api.counting import counted_as
 from octostore.api.door import Body, Caller, Reply
-from webhooks import answers, deliveries, endpoints, rules, sealing, shapes
+from webhooks import answers, deliveries, endpoints, messages, rules, sealing, shapes
 from webhooks.endpoints import Manager
 from webhooks.shapes import RecoveredOutput
-
-DEFAULT_EVENTS = ["acquired", "released", "expired"]
 
 
 def enter(caller: Caller) -> Manager:
@@ -30,7 +28,7 @@ def create(body: Body, caller: Caller) -> Reply:
     endpoint = endpoints.create(
         by=by,
         url=asked.url,
-        events=rules.events(asked.events) or DEFAULT_EVENTS,
+        events=rules.events(asked.events) or messages.USUAL,
         lock_pattern=rules.lock_pattern(asked.lock_pattern),
         secret=rules.secret(asked.secret),
     )

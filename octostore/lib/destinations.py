@@ -11,11 +11,12 @@ import socket
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import idna
 from requests_hardened.ip_filter import EXTRA_BLOCKED_NET_RANGES
+
+from octostore.lib.worded import Worded
 
 Address = IPv4Address | IPv6Address
 Service = tuple[str, int]  # a host, by name or by address, and its port
@@ -59,7 +60,7 @@ COMPATIBLE = ip_network("::/96")
 ISATAP = (0x00005EFE, 0x02005EFE)  # before the last 32 bits
 
 
-class Refusal(StrEnum):
+class Refusal(Worded):
     """Why a URL may not be called. The value is for programs, `text` for people."""
 
     MALFORMED = "malformed", "It is not a valid URL; what is not ASCII must be percent-encoded"
@@ -71,14 +72,6 @@ class Refusal(StrEnum):
     NOT_PUBLIC = "not_public", "Its host must have a public address"
     FORBIDDEN = "forbidden", "Its host is an address that is never called"
     OWN_SERVICE = "own_service", "It leads to this service's own database or broker"
-
-    text: str
-
-    def __new__(cls, value: str, text: str) -> Refusal:
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.text = text
-        return member
 
 
 class Refused(Exception):

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from ipaddress import ip_address
 from queue import Empty, SimpleQueue
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import certifi
 
 from octostore.lib.destinations import Address, Destination
+from octostore.lib.worded import Worded
 
 # The system's resolver may take longer than a call, and a thread that waits for it cannot be ended.
 LOOK_UPS_MAX = 128
@@ -29,7 +29,7 @@ DIALS_MAX = 4
 _look_ups = threading.BoundedSemaphore(LOOK_UPS_MAX)
 
 
-class FailureReason(StrEnum):
+class FailureReason(Worded):
     """Why no answer came, or none that counts. The value is for programs, `text` for people.
 
     Whether a name is unknown or leads inside is one reason, as the difference would map the inside.
@@ -45,14 +45,6 @@ class FailureReason(StrEnum):
     REDIRECT = "redirect", "The receiver answered with a redirect, which is never followed"
     TOO_LARGE = "too_large", "The answer's headers were too large"
     PROTOCOL = "protocol", "The answer was not HTTP, or not whole"
-
-    text: str
-
-    def __new__(cls, value: str, text: str) -> FailureReason:
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.text = text
-        return member
 
 
 class Broken(Exception):

@@ -108,9 +108,10 @@ class Hub:
     def stream(self, ticket: StreamTicket, cut: Callable[[], None]) -> Iterator[Stream]:
         """A place among the streams of what the ticket names; `cut` closes the connection of one that lags."""
         with ExitStack() as stack:
-            stream = (
-                self._watch(stack, ticket, cut) if isinstance(ticket, WatchTicket) else (self._page(stack, ticket, cut))
-            )
+            if isinstance(ticket, WatchTicket):
+                stream = self._watch(stack, ticket, cut)
+            else:
+                stream = self._page(stack, ticket, cut)
             self._streams.add(stream)
             stack.callback(self._streams.discard, stream)
             stack.enter_context(gauges.streams.track_inprogress())

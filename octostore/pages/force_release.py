@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from uuid import UUID
 
 from django import forms
 from django.conf import settings
@@ -17,8 +16,9 @@ from octostore.leases.models import Lease
 from octostore.leases.outcomes import Held, Revoked
 from octostore.teams.audit import Act
 from octostore.teams.models import Team, User
+from octostore.teams.principals import team_uuid_of
 
-ROOMS, LOCKS = "elections", "locks/"
+ROOMS = "elections"
 
 
 class ForceRelease(forms.Form):
@@ -67,6 +67,5 @@ def end_term(request: HttpRequest, lease: Lease, *, term: int, reason: str, dela
 
 
 def _team_of(lease: Lease) -> int | None:
-    if not lease.space.startswith(LOCKS):
-        return None
-    return Team.objects.values_list("id", flat=True).get(uuid=UUID(lease.space.removeprefix(LOCKS)))
+    uuid = team_uuid_of(lease.space)
+    return None if uuid is None else Team.objects.values_list("id", flat=True).get(uuid=uuid)

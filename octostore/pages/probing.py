@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 import redis
 from django.conf import settings
-from django.db.models import Min, Q
+from django.db.models import Min
 from django.utils import timezone
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -27,7 +27,7 @@ from octostore.leases.outcomes import Granted
 from octostore.lib import secrets
 from octostore.lib.errors import DomainError
 from octostore.teams.writing import reading
-from webhooks.models import Delivery
+from webhooks.claiming import waiting
 
 State = Literal["ok", "slow", "down"]
 
@@ -133,9 +133,8 @@ def _locks() -> None:
 def _webhooks() -> Component:
     """How long the oldest attempt that is due has been waiting."""
     now = timezone.now()
-    due = Delivery.objects.filter(Q(claimed_until=None) | Q(claimed_until__lt=now), state="pending", due_at__lte=now)
     try:
-        oldest = reading(lambda: due.aggregate(oldest=Min("due_at"))["oldest"])
+        oldest = reading(lambda: waiting(now).aggregate(oldest=Min("due_at"))["oldest"])
     except DomainError as error:
         return Component(name="webhooks", title="Webhooks", state="down", figure_ms=None, says=_in_words(error))
     behind = round((now - oldest).total_seconds() * 1000) if oldest else 0

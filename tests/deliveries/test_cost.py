@@ -14,8 +14,9 @@ from octostore.lib.outbound import Answer
 from octostore.teams.models import Team
 from tests.locks.cast import found_team
 from tests.measures import best
+from tests.webhooks.cast import due
 from webhooks import sealing, signing
-from webhooks.claiming import claim_due, due
+from webhooks.claiming import claim_due
 from webhooks.models import Delivery, Endpoint
 from webhooks.recording import Ended, record
 

@@ -17,9 +17,9 @@ from octostore.teams.models import Team
 from tests.deliveries.ledger import Ledger
 from tests.locks.cast import found_team
 from tests.server.service import wait_until
+from tests.webhooks.cast import due
 from tests.webhooks.receivers import Behaviour, answering, receiving
 from webhooks import sealing, signing
-from webhooks.claiming import due
 from webhooks.models import Delivery, Endpoint
 from webhooks.sending import Sender
 

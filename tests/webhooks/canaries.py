@@ -34,10 +34,10 @@ def main() -> None:
     from tests.locks.cast import found_team, issue
     from tests.server.service import wait_until
     from tests.teams.cast import join
-    from tests.webhooks.cast import Keeper, become_due
+    from tests.webhooks.cast import Keeper, become_due, due
     from tests.webhooks.receivers import Receiver, answering, receiving, resetting
     from webhooks import tasks
-    from webhooks.claiming import claim_due, due
+    from webhooks.claiming import claim_due
     from webhooks.models import Delivery, Endpoint
     from webhooks.sending import Sender
 

@@ -12,13 +12,14 @@ from typing import Any
 import httpx
 from django.db import connections
 from django.db.models import F
+from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from octostore.teams.models import AuditEntry, Team
 from tests.locks.cast import Worker
 from tests.webhooks.receivers import Behaviour, Receiver
 from webhooks import fanning, sending
-from webhooks.claiming import Claim, claim_due, due
+from webhooks.claiming import Claim, claim_due, free_places
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.recording import record
 
@@ -147,6 +148,11 @@ def meanwhile(act: Callable[[], object], behaviour: Behaviour) -> Behaviour:
         behaviour(connection, request)
 
     return behave
+
+
+def due() -> list[int]:
+    """The endpoints whose deliveries wait for an attempt, each as often as it may have one more in flight."""
+    return [endpoint.pk for endpoint in free_places(timezone.now(), Endpoint.objects.all())]
 
 
 def send() -> int:

@@ -11,10 +11,9 @@ import pytest
 from django.utils import timezone
 
 from tests.locks.cast import Worker
-from tests.webhooks.cast import Keeper, become_due, calls, endpoint_of, in_turn, only_delivery, send
+from tests.webhooks.cast import Keeper, become_due, calls, due, endpoint_of, in_turn, only_delivery, send
 from tests.webhooks.receivers import Behaviour, answering, receiving, resetting, saying
 from webhooks import recording, schedule
-from webhooks.claiming import due
 from webhooks.models import Attempt, Delivery, Endpoint
 
 pytestmark = pytest.mark.usefixtures("private")

@@ -22,13 +22,14 @@ from tests.webhooks.cast import (
     become_due,
     begin_and_die,
     calls,
+    due,
     endpoint_of,
     only_delivery,
     send,
 )
 from tests.webhooks.receivers import Behaviour, Receiver, answering, receiving
 from webhooks import fanning
-from webhooks.claiming import claim_due, due
+from webhooks.claiming import claim_due
 from webhooks.models import Attempt, Delivery, Endpoint
 
 pytestmark = pytest.mark.usefixtures("private")

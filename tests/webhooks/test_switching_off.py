@@ -17,6 +17,7 @@ from tests.webhooks.cast import (
     attempt_next,
     become_due,
     calls,
+    due,
     endpoint_of,
     go_back,
     in_turn,
@@ -26,7 +27,7 @@ from tests.webhooks.cast import (
 )
 from tests.webhooks.receivers import Receiver, answering, receiving
 from webhooks import fanning
-from webhooks.claiming import claim_due, due
+from webhooks.claiming import claim_due
 from webhooks.models import Delivery, Endpoint
 
 pytestmark = pytest.mark.usefixtures("private")

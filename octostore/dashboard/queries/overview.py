@@ -15,7 +15,6 @@ from octostore.dashboard.queries.webhooks import Webhook
 from octostore.leases import pseudonyms, steadiness
 from octostore.leases.models import Lease, LeaseEvent
 from octostore.teams import invitations
-from octostore.teams.audit import Act
 from octostore.teams.models import Invitation, Membership
 from octostore.teams.writing import reading
 from webhooks.endpoints import Manager
@@ -89,7 +88,7 @@ def overview(by: Membership) -> Overview:
     [(_, held, expiring)] = counts or [(space, 0, 0)]
     events = _events(space)
     usable = keys.listing(by.team)
-    called = webhooks.listing(Manager(team_id=by.team_id, team_uuid=str(by.team.uuid), act=Act(actor=by.actor)))
+    called = webhooks.listing(Manager.of_member(by))
     return Overview(
         at=at,
         held=held,

@@ -16,13 +16,11 @@ from octostore.dashboard.queries import webhooks as queries
 from octostore.dashboard.showing import show
 from octostore.dashboard.webhook_forms import NewEndpointForm, RecoverForm, RotateSecretForm, SettingsForm
 from octostore.lib.errors import Conflict, InvalidInput
-from octostore.teams.audit import Act
 from octostore.teams.models import Membership
 from webhooks import deliveries, endpoints, sealing
 from webhooks import messages as events
 from webhooks.endpoints import Manager
 from webhooks.models import Delivery, Endpoint
-from webhooks.verbs import DEFAULT_EVENTS
 
 AGAIN = "That was done already; a signing secret is shown only once. Rotate it if you did not keep it."
 
@@ -36,7 +34,7 @@ def index(request: HttpRequest, by: Membership) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest, by: Membership) -> HttpResponse:
     """A form, and its answer: the signing secret, this once."""
-    initial = {"events": DEFAULT_EVENTS, "lock_pattern": events.EVERY}
+    initial = {"events": events.USUAL, "lock_pattern": events.EVERY}
     form = NewEndpointForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         if not once.is_first(request, form):
@@ -175,8 +173,7 @@ def redeliver(request: HttpRequest, by: Membership, webhook: UUID, delivery: UUI
 
 
 def _manager(request: HttpRequest, by: Membership) -> Manager:
-    act = Act(actor=by.actor, request_id=request_id_of(request))
-    return Manager(team_id=by.team_id, team_uuid=str(by.team.uuid), act=act)
+    return Manager.of_member(by, request_id=request_id_of(request))
 
 
 def _secret(request: HttpRequest, by: Membership, endpoint: Endpoint, secret: str) -> HttpResponse:
