@@ -48,6 +48,5 @@ def walk(caller: Caller, *, cursor: str | None, limit: str | None) -> Reply:
     list_of = f"sessions {principal.team_uuid}"
     after = int(cursors.unseal(list_of, cursor) or 0)
     page = sessions.walk(principal=principal, after=after, limit=size + 1)
-    shown = page[:size]
-    next_cursor = cursors.seal(list_of, str(shown[-1][0].id)) if len(page) > size else None
+    shown, next_cursor = cursors.cut(list_of, page, size, lambda session: session[0].id)
     return Reply(shape=answers.sessions(principal.team_uuid, shown, next_cursor=next_cursor))

@@ -120,8 +120,7 @@ def walk(caller: Caller, *, prefix: str | None, cursor: str | None, limit: str |
     list_of = f"locks {principal.team_uuid} {beginning}"
     after = cursors.unseal(list_of, cursor) or ""
     page, total = services.walk(principal=principal, prefix=beginning, after=after, limit=size + 1)
-    shown = page[:size]
-    next_cursor = cursors.seal(list_of, shown[-1][0]) if len(page) > size else None
+    shown, next_cursor = cursors.cut(list_of, page, size, lambda lock: lock[0])
     shape = answers.locks(principal.lock_space, shown, total=total, prefix=prefix, next_cursor=next_cursor)
     return Reply(shape=shape)
 

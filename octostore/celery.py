@@ -19,6 +19,7 @@ from celery.exceptions import SecurityWarning
 from celery.platforms import EX_FAILURE
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from kombu.transport.redis import Channel
 
 from octostore.server.parent import die_with
 
@@ -30,6 +31,10 @@ except ImproperlyConfigured as error:  # seen here by `celery` alone: manage.py 
 
 # Celery warns every root, as whoever can write to the broker might run code here. With JSON nobody can.
 warnings.filterwarnings("ignore", category=SecurityWarning)
+
+# What a worker held when Redis went, it would give back on a connection that is none any more, and end of it.
+# No message is needed: whatever one tells of, a later task finds in the database.
+Channel.do_restore = False
 
 # A message that waited longer than until the next one is due is of no use: no backlog is ever run.
 BEAT = {

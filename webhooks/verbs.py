@@ -106,8 +106,7 @@ def walk_deliveries(
         limit=size + 1,
         state=rules.state(state),
     )
-    shown = page[:size]
-    next_cursor = cursors.seal(list_of, str(shown[-1].pk)) if len(page) > size else None
+    shown, next_cursor = cursors.cut(list_of, page, size, lambda delivery: delivery.pk)
     return Reply(shape=answers.deliveries(shown, next_cursor=next_cursor))
 
 

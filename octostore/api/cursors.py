@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from django.conf import settings
 
@@ -12,11 +14,24 @@ from octostore.lib.secrets import ServerKey
 
 MAC_BYTES = 16
 
+Item = TypeVar("Item")
+
 
 def seal(walk: str, position: str) -> str:
     """The cursor of a position within `walk`, as URL-safe base64."""
     text = position.encode("utf-8")
     return secrets.encode(_mac(settings.SERVER_KEYS[0], walk, text) + text)
+
+
+def cut(
+    walk: str, found: Sequence[Item], size: int, position: Callable[[Item], object]
+) -> tuple[list[Item], str | None]:
+    """The first `size` of what was found, and the cursor at which the rest begins; None where there is no rest.
+
+    Whoever walks asks for one more than is shown. `position` is where an item stands in the walk.
+    """
+    shown = list(found[:size])
+    return shown, seal(walk, str(position(shown[-1]))) if len(found) > size else None
 
 
 def unseal(walk: str, cursor: str | None) -> str | None:

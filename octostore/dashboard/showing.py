@@ -34,11 +34,6 @@ def show(
     return page_or_fragment(request, f"dashboard/{page}", f"dashboard/{fragment}", context, status=status)
 
 
-def service_url(request: HttpRequest) -> str:
-    """Where this service is reached, as whoever reads the page reached it; for commands to copy."""
-    return request.build_absolute_uri("/").rstrip("/")
-
-
 def tell(by: Membership, what: str) -> None:
     """Hint at a change of `keys`, `members` or `sessions` to the team's open pages, after its commit."""
     hub.tell((f"team/{by.team.uuid}", what))

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from celery.app.task import Task
+from kombu import Queue
 
 from octostore.celery import BEAT, app
 from octostore.lib import secrets
@@ -106,6 +107,22 @@ class TestWorker:
             before = worker.sweeps()
             assert wait_until(lambda: worker.sweeps() >= before + 2, seconds=30)
             assert worker.stop() == 0
+
+    def test_gives_up_what_it_holds_when_its_broker_is_gone(self, tmp_path: Path) -> None:
+        with Valkey(tmp_path) as valkey:
+            connection = app.connection_for_read(valkey.url)
+            connection.SimpleQueue("default").put("hint")
+            channel, held = connection.default_channel, list[object]()
+            connection.Consumer(Queue("default"), channel, on_message=held.append).consume()
+            connection.drain_events(timeout=5)
+            assert held
+            with pytest.raises(TimeoutError):
+                connection.drain_events(timeout=0.5)
+            valkey.stop()
+            with pytest.raises(connection.connection_errors):
+                channel.close()
+            # The worker tries twice, and ends when the second time fails too.
+            channel.close()
 
     def test_ends_when_its_scheduler_does(self, tmp_path: Path) -> None:
         """Alone it would idle for ever; so whoever started it starts both again."""

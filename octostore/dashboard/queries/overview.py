@@ -12,7 +12,7 @@ from octostore.dashboard.queries import keys, leases, usage, webhooks
 from octostore.dashboard.queries.keys import Key
 from octostore.dashboard.queries.usage import Used
 from octostore.dashboard.queries.webhooks import Webhook
-from octostore.leases import pseudonyms, steadiness
+from octostore.leases import pseudonyms
 from octostore.leases.models import Lease, LeaseEvent
 from octostore.teams import invitations
 from octostore.teams.models import Invitation, Membership
@@ -132,7 +132,5 @@ def _events(space: str) -> list[Event]:
 
 
 def _flapping(space: str, at: int) -> list[str]:
-    lately = Lease.objects.filter(space=space, began_at__gt=at - leases.REMEMBERED * steadiness.WHILE_MS)
-    flapping = leases.flapping_among(lately.values("id"), at)
-    found = Lease.objects.filter(id__in=list(flapping)[:FLAPPING]).order_by("name")
+    found = Lease.objects.filter(id__in=list(leases.flapping_in(space, at))[:FLAPPING]).order_by("name")
     return [name for (name,) in leases.rows(found.values_list("name"))]

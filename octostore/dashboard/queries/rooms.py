@@ -16,7 +16,6 @@ from django.db.models import Count, Min, Q, QuerySet
 from elections.services import SPACE
 from octostore.dashboard.queries import leases
 from octostore.dashboard.queries.leases import Line, Term
-from octostore.leases import steadiness
 from octostore.leases.models import Lease, LeaseEvent
 from octostore.live.seats import seats
 
@@ -162,7 +161,7 @@ def figures() -> Figures:
         known=known,
         led=led,
         expiring=expiring,
-        flapping=len(_flapping(at)),
+        flapping=len(leases.flapping_in(SPACE, at)),
         per_minute=_elections(at),
         streams=len(seats),
         streams_max=settings.STREAMS_MAX,
@@ -201,14 +200,9 @@ def _wanted(asked: Asked, at: int) -> QuerySet[Lease]:
         case "led":
             return found.filter(leases.live(at))
         case "flapping":
-            return found.filter(id__in=_flapping(at))
+            return found.filter(id__in=leases.flapping_in(SPACE, at))
         case status:
             return found.filter(leases.of_status(status, at))
-
-
-def _flapping(at: int) -> set[int]:
-    since = at - leases.REMEMBERED * steadiness.WHILE_MS
-    return leases.flapping_among(Lease.objects.filter(space=SPACE, began_at__gt=since).values("id"), at)
 
 
 def _per_minute(ids: Collection[int], at: int) -> dict[int, list[int]]:

@@ -70,9 +70,9 @@ def page(by: Membership, status: str, cursor: str | None) -> Page:
     found = LeaseGroup.objects.filter(lives if status == "active" else ~lives, space=by.lock_space)
     if before:
         found = found.filter(id__lt=int(before))
-    shown = _sessions(by, found.order_by("-id")[: PAGE + 1], at)
-    more = len(shown) > PAGE
-    return Page(sessions=shown[:PAGE], at=at, cursor=cursors.seal(walk, str(shown[PAGE - 1].number)) if more else None)
+    sessions_found = _sessions(by, found.order_by("-id")[: PAGE + 1], at)
+    shown, more = cursors.cut(walk, sessions_found, PAGE, lambda session: session.number)
+    return Page(sessions=shown, at=at, cursor=more)
 
 
 def detail(by: Membership, number: int) -> Detail | None:

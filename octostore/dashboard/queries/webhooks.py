@@ -140,12 +140,8 @@ def page(by: Manager, public_id: str, *, state: str | None, cursor: str | None) 
     found = deliveries.walk(
         by=by, public_id=public_id, before=None if before is None else int(before), limit=PAGE + 1, state=state
     )
-    shown = found[:PAGE]
-    return Page(
-        deliveries=[_sent(delivery) for delivery in shown],
-        cursor=cursors.seal(list_of, str(shown[-1].pk)) if len(found) > PAGE else None,
-        look_at=look_at(shown),
-    )
+    shown, more = cursors.cut(list_of, found, PAGE, lambda delivery: delivery.pk)
+    return Page(deliveries=[_sent(delivery) for delivery in shown], cursor=more, look_at=look_at(shown))
 
 
 def delivery(by: Manager, public_id: str, delivery_id: str) -> tuple[Sent, int | None]:

@@ -7,12 +7,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
+from octostore.api.address import service_url
 from octostore.api.request_id import request_id_of
 from octostore.dashboard import once
 from octostore.dashboard.forms import KeyForm, OptionalReasonForm, RotateForm
 from octostore.dashboard.queries import keys as queries
 from octostore.dashboard.queries.keys import Key
-from octostore.dashboard.showing import service_url, show, tell
+from octostore.dashboard.showing import show, tell
 from octostore.lib.errors import InvalidInput, NotFound
 from octostore.teams import services
 from octostore.teams.keys import Issued

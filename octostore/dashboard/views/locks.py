@@ -11,12 +11,13 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from locks import names, services
+from octostore.api.address import service_url
 from octostore.api.request_id import request_id_of
 from octostore.dashboard import snippets
 from octostore.dashboard.forms import LocksForm, RevokeLockForm
 from octostore.dashboard.queries import locks as queries
 from octostore.dashboard.queries.locks import Asked, Detail
-from octostore.dashboard.showing import service_url, show
+from octostore.dashboard.showing import show
 from octostore.lib.errors import Conflict, InvalidInput, InvalidLockName, NotFound
 from octostore.teams.models import Membership
 

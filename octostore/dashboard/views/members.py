@@ -9,12 +9,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from octostore.api.address import service_url
 from octostore.api.request_id import request_id_of
 from octostore.dashboard import inviting, once
 from octostore.dashboard.forms import InviteForm, RoleForm
 from octostore.dashboard.queries import keys
 from octostore.dashboard.queries import members as queries
-from octostore.dashboard.showing import service_url, show, tell
+from octostore.dashboard.showing import show, tell
 from octostore.lib.errors import Conflict, NotFound
 from octostore.teams import invitations, roles, services
 from octostore.teams.invitations import Invited

@@ -5,8 +5,9 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from octostore.api.address import service_url
 from octostore.dashboard.queries import overview as queries
-from octostore.dashboard.showing import service_url, show
+from octostore.dashboard.showing import show
 from octostore.teams.models import Membership
 
 
