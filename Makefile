@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+# One test file on each core; what measures time comes afterwards, by itself.
+PARALLEL := $(PYTEST) --numprocesses logical --maxprocesses 4 --dist loadfile
+ALONE := $(PYTEST) -m "alone and not soak"
 POSTGRES := $(BIN)/python -m tests.postgres run --
 PIP_COMPILE := $(BIN)/pip-compile --quiet --strip-extras --no-header --annotation-style=line \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --unsafe-package pip --unsafe-package setuptools
@@ -20,11 +23,13 @@ run: $(VENV)/.run ## Serve on http://127.0.0.1:8000 with everything it needs; Ct
 	@$(BIN)/python manage.py serve --with-parent
 
 test: lint ## Lint, then run every test on SQLite and on PostgreSQL; say loudly what could not be run.
-	$(PYTEST)
-	$(POSTGRES) $(PYTEST)
+	DATABASE_URL= $(PARALLEL)
+	DATABASE_URL= $(ALONE)
+	$(POSTGRES) $(PARALLEL)
+	$(POSTGRES) $(ALONE)
 
 quick: $(VENV)/.dev ## Run the tests of the endpoints alone, on SQLite.
-	$(PYTEST) tests/api tests/elections tests/locks tests/teams
+	$(PARALLEL) tests/api tests/elections tests/locks tests/teams
 
 lint: $(VENV)/.dev ## Check style, types and the direction of imports.
 	$(BIN)/ruff check .

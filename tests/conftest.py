@@ -2,7 +2,9 @@
 
 The environment is set here, before the settings are read, so pyproject.toml must not name the
 settings module itself. Tests marked `only("postgresql")` or `only("sqlite")` run when that is the
-database of the run, and the summary names what this run could not show.
+database of the run, and the summary names what this run could not show. Those that ask no database show the same on
+both, and run on SQLite. Those marked `alone` measure what a neighbour would spoil: the workers of
+`pytest -n` leave them out, and `-m alone` makes up for it.
 """
 
 from __future__ import annotations
@@ -54,11 +56,14 @@ from tests.processes import WallClock, Web  # noqa: E402
 assert settings.SERVER_KEYS
 
 STRICT = os.environ.get("OCTOSTORE_TEST_STRICT") == "1"
+# Without one of these pytest-django lets no test near the tables.
+DATABASE_FIXTURES = frozenset({"database", "database_url", "transactional_db", "db"})
 VENDOR = "postgresql" if os.environ.get("DATABASE_URL", "").startswith("postgres") else "sqlite"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "only(vendor): runs where that is the database of the run")
+    config.addinivalue_line("markers", "alone: measures time or load; runs while no other test does")
     config.addinivalue_line("markers", "soak: long; runs under `make soak` alone")
 
 
@@ -72,11 +77,21 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what belongs to the other database; `.ci/run` and `make test` run once for each."""
-    others = [item for item in items if any(mark.args[0] != VENDOR for mark in item.iter_markers("only"))]
+    """Leave out what runs elsewhere: `.ci/run` and `make test` run on each database, in parallel and then alone."""
+    others = [item for item in items if _runs_elsewhere(item)]
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item not in others]
+
+
+def _runs_elsewhere(item: pytest.Item) -> bool:
+    if "PYTEST_XDIST_WORKER" in os.environ and item.get_closest_marker("alone"):
+        return True
+    vendors = [mark.args[0] for mark in item.iter_markers("only")]
+    asks = item.get_closest_marker("django_db") or DATABASE_FIXTURES.intersection(getattr(item, "fixturenames", ()))
+    if not vendors and not asks:
+        vendors = ["sqlite"]
+    return any(vendor != VENDOR for vendor in vendors)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -19,6 +19,8 @@ from tests.players import HttpPlayer
 from tests.processes import ROOT, Process, Web
 from tests.races import race
 
+pytestmark = pytest.mark.alone
+
 LEADERS = 20
 RENEWALS_EACH = 25
 PAUSE_SECONDS = 0.1

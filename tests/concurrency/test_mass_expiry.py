@@ -13,7 +13,7 @@ from tests.history import History
 from tests.players import SPACE, EnginePlayer, now_ms
 from tests.races import race
 
-pytestmark = pytest.mark.usefixtures("database")
+pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("database")]
 
 NAMES = 5000
 

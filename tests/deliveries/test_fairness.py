@@ -24,6 +24,8 @@ from tests.races import beside
 from tests.server.service import wait_until
 from tests.webhooks.receivers import Behaviour, dripping, flooding, silent
 
+pytestmark = pytest.mark.alone
+
 EVENTS_PER_SECOND = 50
 CHANGERS = 5
 P95_SECONDS = 5.0

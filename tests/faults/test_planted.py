@@ -10,7 +10,8 @@ from tests.faults.planted import FAULTS
 from tests.faults.scenarios import Scenario, played
 from tests.invariants import violations
 
-pytestmark = pytest.mark.usefixtures("database")
+# What shows a fault is a matter of instants.
+pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("database")]
 
 # Quick ones first: the first that shows the fault is enough. Those that need luck come again.
 SCENARIOS: list[Scenario] = [

@@ -115,6 +115,7 @@ class TestStop:
             assert are_gone(family, seconds=0.5)
             assert "Traceback" not in service.output()
 
+    @pytest.mark.alone
     def test_kill_leaves_no_orphan_and_the_next_start_is_quick(self, tmp_path: Path) -> None:
         service = Service(tmp_path / "data")
         with service:

@@ -91,9 +91,9 @@ class TestReplaced:
 
 
 class TestRefused:
-    @pytest.mark.parametrize("gone", [{"revoked_at": timezone.now()}, {"expires_at": timezone.now()}], ids=str)
-    def test_key_that_is_over_is_not_found(self, old: keys.Issued, gone: dict[str, object]) -> None:
-        ApiKey.objects.filter(pk=old.key.pk).update(**gone)
+    @pytest.mark.parametrize("instant", ["revoked_at", "expires_at"])
+    def test_key_that_is_over_is_not_found(self, old: keys.Issued, instant: str) -> None:
+        ApiKey.objects.filter(pk=old.key.pk).update(**{instant: timezone.now()})
         with pytest.raises(NotFound):
             replace(old, HOUR)
         assert ApiKey.objects.count() == 1

@@ -21,6 +21,8 @@ from tests.watch.conftest import CROWD, SHORT
 from tests.watch.crowd import Caller, Crowd
 from tests.watch.waiter import Waiter
 
+pytestmark = pytest.mark.alone
+
 STREAMS = 1000
 KIB_EACH = 25
 CHANGE_SECONDS = 0.1

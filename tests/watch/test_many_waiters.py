@@ -19,6 +19,8 @@ from tests.processes import Web
 from tests.watch.deaf import deafen
 from tests.watch.waiter import Waiter
 
+pytestmark = pytest.mark.alone
+
 WAITERS = 200
 HANDOVER_SECONDS = 0.1
 RENEWAL_SECONDS = 0.25
