@@ -12,7 +12,6 @@ from pathlib import Path
 import psutil
 import pytest
 from celery.app.task import Task
-from kombu import Queue
 
 from octostore.celery import BEAT, app
 from octostore.lib import secrets
@@ -113,7 +112,7 @@ class TestWorker:
             connection = app.connection_for_read(valkey.url)
             connection.SimpleQueue("default").put("hint")
             channel, held = connection.default_channel, list[object]()
-            connection.Consumer(Queue("default"), channel, on_message=held.append).consume()
+            connection.Consumer(app.amqp.queues["default"], channel, on_message=held.append).consume()
             connection.drain_events(timeout=5)
             assert held
             with pytest.raises(TimeoutError):
