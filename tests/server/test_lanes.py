@@ -13,6 +13,7 @@ from contextvars import ContextVar
 import pytest
 
 from octostore.server import lanes
+from tests.server.service import wait_until
 from tests.server.serving import Serving, serving
 from tests.server.wire import Wire
 
@@ -30,6 +31,18 @@ def saturated(server: Serving, *, threads: int = 2) -> Iterator[None]:
             assert server.stage.blocked.acquire(timeout=5)
         yield
         server.stage.let_go.set()
+
+
+def line_up(server: Serving, wire: Wire, request: str) -> None:
+    """Ask, and return once that waits for a thread, behind all who asked before."""
+    lane: lanes.Lane = server.server.config.app.work  # type: ignore[union-attr]
+
+    def waiting() -> int:
+        return sum(map(len, lane._waiting.values()))
+
+    ahead = waiting()
+    wire.send(f"{request} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    assert wait_until(lambda: waiting() > ahead)
 
 
 class TestKeeping:
@@ -60,8 +73,7 @@ class TestKeeping:
                 wires = [stack.enter_context(server.connect()) for _ in range(10)]
                 for number, wire in enumerate(wires):
                     target = f"GET /{number}" if number < 2 else f"POST /{number}/renew"
-                    wire.send(f"{target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-                    time.sleep(0.005)
+                    line_up(server, wire, target)
                 server.stage.let_go.set()
                 for wire in wires:
                     wire.response()
@@ -94,8 +106,7 @@ class TestWaiting:
             with saturated(server, threads=1):
                 wires = [stack.enter_context(server.connect()) for _ in range(20)]
                 for number, wire in enumerate(wires):
-                    wire.send(f"GET /{number} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-                    time.sleep(0.005)
+                    line_up(server, wire, f"GET /{number}")
             for wire in wires:
                 wire.response()
             assert server.stage.calls[1:] == [f"/{number}" for number in range(20)]
