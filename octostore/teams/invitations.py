@@ -73,10 +73,8 @@ def offer(*, team: Team, email: str, role: str, invited_by: User | None, act: Ac
 
 
 def renew(*, by: Membership, invitation_id: int, request_id: str = "") -> Invited:
-    """A new link, for another week, in the place of an open invitation's of the member's team. Raises NotFound."""
-    present = _open().filter(team_id=by.team_id, pk=invitation_id).first()
-    if present is None:
-        raise NotFound
+    """A new link, for another week, in the place of an open invitation's of the member's team. Raises as `withdraw`."""
+    present = _still_open(by, invitation_id)
     return invite(by=by, email=present.email, role=present.role, request_id=request_id)
 
 
@@ -86,11 +84,9 @@ def pending(*, team: Team) -> list[Invitation]:
 
 
 def withdraw(*, by: Membership, invitation_id: int, request_id: str = "") -> None:
-    """Close an open invitation of the member's team. Raises NotFound."""
+    """Close an open invitation of the member's team. Raises NotFound, and Conflict for one that is closed already."""
     with changing():
-        invitation = _open().filter(team_id=by.team_id, pk=invitation_id).first()
-        if invitation is None:
-            raise NotFound
+        invitation = _still_open(by, invitation_id)
         roles.require(by, roles.to_manage(invitation.role))
         _open().filter(pk=invitation_id).update(withdrawn_at=timezone.now())
         Act(actor=by.actor, request_id=request_id).record(
@@ -135,6 +131,16 @@ def accept(*, text: str, user: User, request_id: str = "") -> Membership:
             after={"role": member.role} if joined else None,
         )
     return member
+
+
+def _still_open(by: Membership, invitation_id: int) -> Invitation:
+    ours = Invitation.objects.filter(team_id=by.team_id, pk=invitation_id)
+    found = (ours & _open()).first()
+    if found is None:
+        if ours.exists():
+            raise Conflict("The invitation was accepted, withdrawn or replaced meanwhile")
+        raise NotFound
+    return found
 
 
 def _open() -> QuerySet[Invitation]:

@@ -13,7 +13,7 @@ from octostore.lib.errors import NotFound
 from octostore.teams import invitations
 from octostore.teams.models import Invitation, Role, Team
 from tests.dashboard.cast import Person, errors_in, seen, text_of
-from tests.pages.browser import PASSWORD, Browser
+from tests.pages.browser import PASSWORD, Browser, somebody
 from tests.teams.cast import entries, found_team, join
 
 Outbox = list[EmailMessage]
@@ -73,8 +73,11 @@ class TestInviting:
     def test_reloading_sends_nothing_again(self, admin: Person, team: Team, mailoutbox: Outbox) -> None:
         page = admin.get(f"/t/{team.slug}/members")
         for _ in range(2):
-            admin.fill(page, f"/t/{team.slug}/members/invite", emails="ann@example.org", role="member")
+            answer = admin.fill(
+                page, f"/t/{team.slug}/members/invite", follow=True, emails="ann@example.org", role="member"
+            )
         assert len(mailoutbox) == 1
+        assert "That was done already" in seen(answer)
 
     def test_mail_that_cannot_be_sent_is_told(self, admin: Person, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(self: EmailMessage, fail_silently: bool = False) -> int:
@@ -153,6 +156,16 @@ class TestPending:
         assert "ann@example.org" not in seen(page)
         with pytest.raises(NotFound):
             invitations.find(invited.text)
+
+    @pytest.mark.parametrize("verb", ["renew", "withdraw"])
+    def test_one_that_was_accepted_meanwhile_is_told(
+        self, admin: Person, team: Team, invited: invitations.Invited, verb: str
+    ) -> None:
+        page = admin.get(f"/t/{team.slug}/members")
+        invitations.accept(text=invited.text, user=somebody())
+        answer = admin.fill(page, self.path(team, invited, verb), follow=True)
+        assert answer.redirect_chain == [(f"/t/{team.slug}/members", 302)]
+        assert "accepted, withdrawn or replaced meanwhile: nothing was changed" in seen(answer)
 
     def test_admin_does_nothing_about_an_invited_owner(self, admin: Person, owner: Person, team: Team) -> None:
         invited = invitations.invite(by=owner.member, email="bo@example.org", role=Role.OWNER)

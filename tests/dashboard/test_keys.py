@@ -14,6 +14,7 @@ from octostore.lib.errors import AuthenticationFailed
 from octostore.teams import keys
 from octostore.teams.models import ApiKey, AuditEntry, Team
 from tests.dashboard.cast import Person, errors_in, rows, seen, text_of
+from tests.leases.threads import together
 from tests.teams.cast import ACT, entries, found_team
 
 
@@ -128,6 +129,13 @@ class TestMaking:
         assert "shown only once" in seen(again)
         assert ApiKey.objects.count() == 1
 
+    def test_pressing_twice_at_once_makes_one_key(self, admin: Person, team: Team) -> None:
+        form = admin.get(path(team, "/new"))
+        sent: dict[str, Any] = {"name": "ci", "scopes": ["read"], "lasts": "30"}
+        answers = together(4, lambda _: admin.fill(form, path(team, "/new"), **sent))
+        assert sorted(answer.status_code for answer in answers) == [200, 302, 302, 302]
+        assert ApiKey.objects.count() == 1
+
     @pytest.mark.parametrize(
         ("days", "length"), [("30", timedelta(days=30)), ("365", timedelta(days=365)), ("never", None)]
     )
@@ -240,6 +248,16 @@ class TestRevoking:
         page = admin.submit(path(team, f"/{issued.key.visible}/revoke"), reason="x" * 501)
         assert page.status_code == 422
         assert not is_over(issued.text)
+
+    def test_pressing_twice_is_told_as_done(self, admin: Person, team: Team, issued: keys.Issued) -> None:
+        for verb, told in (("revoke", "was over already"), ("rotate", "done already")):
+            address = path(team, f"/{issued.key.visible}/{verb}")
+            form = admin.get(address)
+            admin.fill(form, address, ends_in="0")
+            again = admin.fill(form, address, follow=True, ends_in="0")
+            assert again.redirect_chain == [(path(team), 302)]
+            assert told in seen(again)
+            ApiKey.objects.filter(pk=issued.key.pk).update(revoked_at=None)
 
     def test_key_that_is_over_is_not_there(self, admin: Person, team: Team, issued: keys.Issued) -> None:
         keys.revoke(team_id=team.id, visible=issued.key.visible, act=ACT)

@@ -80,11 +80,12 @@ class TestRenewing:
         assert invitations.find(second.text).role == Role.VIEWER
         assert [one.pk for one in invitations.pending(team=team)] == [second.invitation.pk]
 
-    def test_closed_one_is_not_found(self, owner: Membership) -> None:
+    def test_closed_one_stays_closed(self, team: Team, owner: Membership) -> None:
         first = invite(owner)
         invitations.withdraw(by=owner, invitation_id=first.invitation.pk)
-        with pytest.raises(NotFound):
+        with pytest.raises(Conflict):
             invitations.renew(by=owner, invitation_id=first.invitation.pk)
+        assert invitations.pending(team=team) == []
 
     def test_another_teams_is_not_found(self, owner: Membership) -> None:
         first = invite(join(found_team(), Role.OWNER))
@@ -144,6 +145,13 @@ class TestWithdrawing:
         with pytest.raises(NotFound):
             invitations.find(invited.text)
         assert entries(team)[-1][1] == "invitation_withdrawn"
+
+    def test_accepted_one_is_a_conflict(self, team: Team, owner: Membership) -> None:
+        invited = invite(owner)
+        invitations.accept(text=invited.text, user=person())
+        with pytest.raises(Conflict):
+            invitations.withdraw(by=owner, invitation_id=invited.invitation.id)
+        assert entries(team)[-1][1] == "invitation_accepted"
 
     def test_another_teams_invitation_is_not_found(self, owner: Membership) -> None:
         foreign = invite(join(found_team(), Role.OWNER))

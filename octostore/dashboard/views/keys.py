@@ -20,6 +20,7 @@ from octostore.teams.keys import Issued
 from octostore.teams.models import Membership
 
 AGAIN = "That was done already; a key is shown only once. Revoke it if you did not keep it."
+OVER = "That key was over already: nothing was changed."
 
 
 @require_safe
@@ -39,7 +40,7 @@ def create(request: HttpRequest, by: Membership) -> HttpResponse:
         return show(request, by, "keys/new.html", {"form": form})
     if form.is_valid():
         if not once.is_first(request, form):
-            return _done_already(request, by)
+            return _told(request, by, AGAIN)
         given = form.cleaned_data
         try:
             issued = services.create_key(
@@ -60,11 +61,14 @@ def create(request: HttpRequest, by: Membership) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def rotate(request: HttpRequest, by: Membership, visible: str) -> HttpResponse:
     """A new key in the place of this one, which may go on for a while."""
-    key = _usable(by, visible)
     form = RotateForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        if not once.is_first(request, form):
-            return _done_already(request, by)
+    is_sent = request.method == "POST" and form.is_valid()
+    if is_sent and not once.is_first(request, form):
+        return _told(request, by, AGAIN)
+    key = _found(by, visible)
+    if not key.is_usable:
+        return _over(request, by)
+    if is_sent:
         issued = services.replace_key(by=by, visible=visible, ends_in=form.length(), request_id=request_id_of(request))
         return _made(request, by, issued, old=queries.one(by.team, visible))
     return show(request, by, "keys/rotate.html", {"form": form, "key": key}, status=422 if form.errors else 200)
@@ -72,7 +76,9 @@ def rotate(request: HttpRequest, by: Membership, visible: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke(request: HttpRequest, by: Membership, visible: str) -> HttpResponse:
-    key = _usable(by, visible)
+    key = _found(by, visible)
+    if not key.is_usable:
+        return _over(request, by)
     form = OptionalReasonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         services.revoke_key(
@@ -84,11 +90,18 @@ def revoke(request: HttpRequest, by: Membership, visible: str) -> HttpResponse:
     return show(request, by, "keys/revoke.html", {"form": form, "key": key}, status=422 if form.errors else 200)
 
 
-def _usable(by: Membership, visible: str) -> Key:
+def _found(by: Membership, visible: str) -> Key:
     key = queries.one(by.team, visible)
-    if key is None or not key.is_usable:
+    if key is None:
         raise NotFound
     return key
+
+
+def _over(request: HttpRequest, by: Membership) -> HttpResponse:
+    """Of a key that has ended there is no page; who sends its form has pressed twice, or somebody else was quicker."""
+    if request.method != "POST":
+        raise NotFound
+    return _told(request, by, OVER)
 
 
 def _made(request: HttpRequest, by: Membership, issued: Issued, old: Key | None = None) -> HttpResponse:
@@ -98,6 +111,6 @@ def _made(request: HttpRequest, by: Membership, issued: Issued, old: Key | None 
     return show(request, by, "keys/made.html", context)
 
 
-def _done_already(request: HttpRequest, by: Membership) -> HttpResponse:
-    messages.info(request, AGAIN)
+def _told(request: HttpRequest, by: Membership, what: str) -> HttpResponse:
+    messages.info(request, what)
     return redirect("team_keys", by.team.slug)

@@ -62,6 +62,7 @@ def invite(request: HttpRequest, by: Membership) -> HttpResponse:
         form.add_error("emails", f"{', '.join(known)}: a member already.")
         return _index(request, by, form, status=422)
     if not once.is_first(request, form):
+        messages.info(request, "That was done already. Send a new link to whoever got none.")
         return redirect("team_members", by.team.slug)
     role, request_id = form.cleaned_data["role"], request_id_of(request)
     invited = [
@@ -74,14 +75,23 @@ def invite(request: HttpRequest, by: Membership) -> HttpResponse:
 @require_POST
 def renew_invitation(request: HttpRequest, by: Membership, invitation: int) -> HttpResponse:
     """Mail another link in the place of the one that was sent."""
-    return _sent(request, by, [invitations.renew(by=by, invitation_id=invitation, request_id=request_id_of(request))])
+    try:
+        renewed = invitations.renew(by=by, invitation_id=invitation, request_id=request_id_of(request))
+    except Conflict as error:
+        messages.info(request, f"{error}: nothing was changed.")
+        return redirect("team_members", by.team.slug)
+    return _sent(request, by, [renewed])
 
 
 @require_POST
 def withdraw_invitation(request: HttpRequest, by: Membership, invitation: int) -> HttpResponse:
-    invitations.withdraw(by=by, invitation_id=invitation, request_id=request_id_of(request))
-    tell(by, "members")
-    messages.success(request, "Withdrew the invitation: its link opens nothing any more.")
+    try:
+        invitations.withdraw(by=by, invitation_id=invitation, request_id=request_id_of(request))
+    except Conflict as error:
+        messages.info(request, f"{error}: nothing was changed.")
+    else:
+        tell(by, "members")
+        messages.success(request, "Withdrew the invitation: its link opens nothing any more.")
     return redirect("team_members", by.team.slug)
 
 
