@@ -17,4 +17,6 @@ urlpatterns = [
 handler400 = "octostore.pages.errors.handler400"
 handler403 = "octostore.pages.errors.handler403"
 handler404 = "octostore.pages.errors.handler404"
+# As sign-in asks for it.
+handler429 = "octostore.pages.errors.handler429"
 handler500 = "octostore.pages.errors.handler500"

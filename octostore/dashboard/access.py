@@ -19,6 +19,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
+from django_htmx.http import HttpResponseClientRedirect
 
 from octostore.lib.errors import DomainError, Forbidden, NotFound
 from octostore.pages import errors
@@ -88,6 +89,9 @@ def _answering(view: View) -> View:
             if error.answer_status >= 500:
                 raise
             response = errors.page(request, NotFound() if isinstance(error, NotFound) else error)
+        if isinstance(response, HttpResponseRedirect) and asks_for_part(request):
+            # The whole page goes there, and not the part of it that asked.
+            response = HttpResponseClientRedirect(response.url)
         patch_vary_headers(response, ["HX-Request"])
         return response
 
@@ -96,14 +100,22 @@ def _answering(view: View) -> View:
 
 def _sign_in(request: HttpRequest) -> HttpResponse:
     # Whoever asked for a part of a page cannot use another page in its place.
-    return HttpResponse(status=401) if asks_for_part(request) else redirect_to_login(request.get_full_path())
+    return HttpResponse(status=401) if asks_for_part(request) else redirect_to_login(_page_of(request))
 
 
 def _sign_in_again(request: HttpRequest) -> HttpResponse:
     methods = get_adapter().get_reauthentication_methods(request.user)
     if not methods:
         raise Forbidden("This needs a sign-in of the last 15 minutes: sign out, and in again.")
-    return HttpResponseRedirect(f"{methods[0]['url']}?{urlencode({'next': request.get_full_path()})}")
+    return HttpResponseRedirect(f"{methods[0]['url']}?{urlencode({'next': _page_of(request)})}")
+
+
+def _page_of(request: HttpRequest) -> str:
+    """Where to come back to: what was looked at, or whose form was sent, as some addresses take forms alone."""
+    ours, came_from = request.build_absolute_uri("/"), request.headers.get("Referer", "")
+    if request.method in {"GET", "HEAD"} or not came_from.startswith(ours):
+        return request.get_full_path()
+    return f"/{came_from.removeprefix(ours)}"
 
 
 def _refusal(by: Membership, permission: Permission) -> str:

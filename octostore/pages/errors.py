@@ -7,13 +7,13 @@ from typing import Any
 
 import structlog
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 
 from octostore.api import errors as api
 from octostore.api.request_id import request_id_of, route_of
-from octostore.lib.errors import AuthenticationRequired, DomainError, Forbidden, NotFound
+from octostore.lib.errors import AuthenticationRequired, DomainError, Forbidden, InvalidInput, NotFound, RateLimited
 from octostore.pages.display import display
 from octostore.pages.fragments import asks_for_part
 from octostore.pages.middleware import GetResponse, is_page
@@ -22,13 +22,20 @@ log = structlog.get_logger("octostore.errors")
 
 
 class DomainErrorMiddleware:
-    """Tells what a page's view raised by a page; who must sign in first is sent there, and comes back after."""
+    """Tells by a page what a page's view raised, or that it takes no such method.
+
+    Who must sign in first is sent there, and comes back after.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self.get_response(request)
+        response = self.get_response(request)
+        if isinstance(response, HttpResponseNotAllowed):
+            told = page(request, InvalidInput(_not_here(request, response["Allow"]), status=405))
+            response.content, response["Content-Type"] = told.content, told["Content-Type"]
+        return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, DomainError):
@@ -52,6 +59,11 @@ def handler403(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def handler404(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _answer(request, NotFound(), exception)
+
+
+def handler429(request: HttpRequest) -> HttpResponse:
+    """allauth's hook for who tries too often; its limits are per minute."""
+    return page(request, RateLimited(retry_after_ms=60_000))
 
 
 def handler500(request: HttpRequest) -> HttpResponse:
@@ -80,6 +92,11 @@ def page(
     if error.retry_after_ms is not None:
         response["Retry-After"] = str(context["retry_after"])
     return response
+
+
+def _not_here(request: HttpRequest, allowed: str) -> str:
+    is_looking = request.method in {"GET", "HEAD"}
+    return "Forms are sent to this address: there is nothing to look at." if is_looking else f"It answers {allowed}."
 
 
 def _answer(request: HttpRequest, error: DomainError, cause: BaseException | None) -> HttpResponse:

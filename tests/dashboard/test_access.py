@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from django.urls import URLPattern, reverse
@@ -146,6 +147,23 @@ def test_nobody_unknown_comes_in(anonymous: Browser, places: Places) -> None:
         assert answer["Location"].startswith("/accounts/login/?next=/t/"), name
 
 
+@pytest.mark.parametrize("came_from", ["", "http://testserver.evil/x", "http://[", "https://testserver/x"])
+def test_nobody_is_led_elsewhere_for_what_a_browser_says(anonymous: Browser, places: Places, came_from: str) -> None:
+    assert refused(anonymous, places["team_invite"], came_from) == places["team_invite"]
+
+
+def test_signing_in_leads_back_to_the_page_whose_form_was_sent(anonymous: Browser, team: Team, places: Places) -> None:
+    page = f"/t/{team.slug}/audit?group=keys"
+    assert refused(anonymous, places["team_export_audit"], f"http://testserver{page}") == page
+
+
+def refused(person: Browser, path: str, came_from: str) -> str:
+    """Where the sign-in that is asked for leads, of a form that a page says it sent."""
+    form = {"csrfmiddlewaretoken": person.get("/accounts/login/").context["csrf_token"]}
+    answer = person.post(path, form, headers={"Referer": came_from})
+    return unquote(answer["Location"]).removeprefix("/accounts/login/?next=")
+
+
 def test_a_part_of_a_page_is_refused_by_its_status(anonymous: Browser, places: Places) -> None:
     answer = anonymous.get(places["team_keys"], headers={"HX-Request": "true", "HX-Request-Type": "partial"})
     assert (answer.status_code, answer.content) == (401, b"")
@@ -239,6 +257,12 @@ class TestAnswers:
     def test_other_methods_are_refused(self, owner: Person, places: Places) -> None:
         for name, path in places.items():
             assert owner.generic("DELETE", path).status_code in {403, 405}, name
+
+    def test_what_is_for_forms_alone_says_so(self, owner: Person, places: Places) -> None:
+        for name in POST_ONLY:
+            answer = owner.get(places[name])
+            assert (answer.status_code, answer["Allow"]) == (405, "POST")
+            assert "Forms are sent to this address" in seen(answer)
 
 
 def test_a_user_without_a_team_sees_none(database: str, settings: Settings) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pytest_django.fixtures import Settings
 
 from octostore.teams.models import User
 from tests.pages.browser import PASSWORD, Browser, code_in, errors_on, somebody, text_of
@@ -40,6 +41,12 @@ class TestPassword:
         slowed = browser.sign_in(user)
         assert slowed.status_code in {200, 429}
         assert not browser.is_signed_in()
+
+    def test_too_many_are_told_so_by_a_page_of_ours(self, browser: Browser, user: User, settings: Settings) -> None:
+        settings.ACCOUNT_RATE_LIMITS = {"login": "1/m/ip"}
+        _, answer = (browser.sign_in(user, "wrong password") for _ in range(2))
+        assert (answer.status_code, answer["Retry-After"]) == (429, "60")
+        assert answer["X-Request-Id"] in text_of(answer)
 
     def test_guessing_one_address_slows_no_other(self, browser: Browser, user: User) -> None:
         other = somebody()
