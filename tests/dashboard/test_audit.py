@@ -79,8 +79,10 @@ class TestPage:
             ({"group": "members"}, 2),
             ({"group": "team"}, 1),
             ({"actor": "ann"}, 1),
+            ({"actor": "ANN"}, 1),
             ({"actor": "%"}, 0),
             ({"object": "key:"}, 4),
+            ({"object": "Key:"}, 4),
             ({"group": "keys", "actor": "ann"}, 0),
         ],
         ids=str,
@@ -115,6 +117,10 @@ class TestPage:
         page = admin.get(path(team), wrong)
         assert page.status_code == 422
         assert len(errors_in(page)) == 1
+        part = admin.part(path(team), **wrong)
+        assert part.status_code == 422
+        assert len(errors_in(part)) == 1
+        assert "<html" not in text_of(part)
 
     def test_page_by_page_each_entry_is_met_once(
         self, admin: Person, team: Team, monkeypatch: pytest.MonkeyPatch

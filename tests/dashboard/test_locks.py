@@ -128,7 +128,7 @@ class TestFilters:
         assert len(rows(page)) == found
         assert f'value="{prefix}"' in text_of(page)
 
-    @pytest.mark.parametrize(("holder", "found"), [("worker-1", 1), ("worker", 2), ("%", 0), ("7", 0)])
+    @pytest.mark.parametrize(("holder", "found"), [("worker-1", 1), ("worker", 2), ("Worker", 2), ("%", 0), ("7", 0)])
     def test_holder_is_found_by_a_part_of_its_label(
         self, viewer: Person, team: Team, worker: Worker, holder: str, found: int
     ) -> None:

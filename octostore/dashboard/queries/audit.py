@@ -120,7 +120,7 @@ def _as_json(values: dict[str, Any], name: str) -> str:
 
 
 def _wanted(team: Team, asked: Asked) -> QuerySet[AuditEntry]:
-    found = AuditEntry.objects.filter(team=team, actor__contains=asked.actor, object__contains=asked.object)
+    found = AuditEntry.objects.filter(team=team, actor__icontains=asked.actor, object__icontains=asked.object)
     if asked.group:
         is_of_group = Q()
         for beginning in GROUPS[asked.group]:

@@ -86,7 +86,7 @@ def detail(by: Membership, name: str, before: int | None = None) -> Detail | Non
 def _wanted(by: Membership, asked: Asked, at: int) -> QuerySet[Lease]:
     found = Lease.objects.filter(space=by.lock_space, name__gte=asked.prefix, name__lt=asked.prefix + leases.LAST)
     if asked.holder:
-        found = found.filter(leases.live(at), holder__contains=asked.holder)
+        found = found.filter(leases.live(at), holder__icontains=asked.holder)
     if asked.status == ALL:
         return found
     if asked.status == ACTIVE:

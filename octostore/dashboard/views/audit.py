@@ -19,11 +19,11 @@ from octostore.teams.models import Membership
 @require_safe
 def index(request: HttpRequest, by: Membership) -> HttpResponse:
     form = AuditForm(request.GET)
-    if not form.is_valid():
-        return show(request, by, "audit/index.html", {"form": form}, status=422)
-    page = queries.page(by.team, form.asked(), request.GET.get("cursor"))
+    is_sound = form.is_valid()
+    page = queries.page(by.team, form.asked(), request.GET.get("cursor")) if is_sound else None
     context = {"form": form, "page": page, "most": queries.EXPORT_MAX}
-    return show(request, by, "audit/index.html", context, fragment="audit/_table.html")
+    status = 200 if is_sound else 422
+    return show(request, by, "audit/index.html", context, fragment="audit/_table.html", status=status)
 
 
 @require_POST
