@@ -110,8 +110,9 @@ class Room:
         if not found.is_flapping:
             return ""
         length = wording.span(found.latest_longest_ms / 1000)
-        leaders = f"{found.latest_holders} leader{'s' if found.latest_holders > 1 else ''}"
-        return f"{found.latest_terms} new terms of {leaders} in 5 minutes, none longer than {length}."
+        terms = wording.counted(found.latest_terms, "new term")
+        leaders = wording.counted(found.latest_holders, "leader")
+        return f"{terms} of {leaders} in 5 minutes, none longer than {length}."
 
 
 def read(election_id: str, *, span: str = "terms") -> Room:

@@ -26,6 +26,11 @@ def age(seconds: float) -> str:
     return f"{span(seconds if seconds < 60 else seconds - seconds % 60)} ago"
 
 
+def counted(count: int, one: str) -> str:
+    """So many of what one is called: `1 term`, `3 terms`."""
+    return f"{count} {one}" if count == 1 else f"{count} {one}s"
+
+
 def utc(at: int) -> str:
     """An instant, in milliseconds since 1970, to the second."""
     return f"{_datetime(at):%Y-%m-%d %H:%M:%S} UTC"

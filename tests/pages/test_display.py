@@ -83,6 +83,9 @@ class TestWords:
     def test_of_lengths(self, seconds: float, words: str) -> None:
         assert wording.span(seconds) == words
 
+    def test_of_counts(self) -> None:
+        assert [wording.counted(count, "term") for count in (0, 1, 2)] == ["0 terms", "1 term", "2 terms"]
+
     @pytest.mark.parametrize(
         ("seconds", "words"), [(0, "just now"), (1.9, "just now"), (2, "2 s ago"), (119, "1 min ago"), (-30, "in 30 s")]
     )
@@ -103,6 +106,8 @@ class TestDrawings:
         assert "60 percent" in drawn
         assert drawn.count('class="on"') == 3
         assert drawn.count('class="lead"') == 1
+        assert "3 others led lately" in drawn
+        assert "1 other led lately" in marks.gauge("held", NOW, NOW, 30_000, 1)
 
     def test_vacant_gauge_sleeps_and_holds_nothing(self) -> None:
         drawn = marks.gauge("vacant")
@@ -122,6 +127,8 @@ class TestDrawings:
         drawn = pictures.terms_picture([term(1, None, "<script>&"), term(5, 2, "b")], NOW + 10**9)
         assert "<script>" not in drawn
         assert "1 expired, 1 running" in drawn
+        assert "2 terms within" in drawn
+        assert "1 term within" in pictures.terms_picture([term(1, None)], NOW)
 
     def test_terms_end_is_enough_for_tables(self) -> None:
         assert pictures.last_six(28_856_311_808) == "…311808"

@@ -8,6 +8,8 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from octostore.pages import wording
+
 register = template.Library()
 
 GLYPHS = {
@@ -97,7 +99,9 @@ def gauge(
     """
     is_held = status in {"held", "expiring"}
     share = max(0.0, min(1.0, (until - now) / whole_ms)) if is_held and whole_ms else 0.0
-    label = PICTURES[status].format(round(share * 100)) + (f"; {others} others led lately" if others else "")
+    label = PICTURES[status].format(round(share * 100)) + (
+        f"; {wording.counted(others, 'other')} led lately" if others else ""
+    )
     lit = set(ORDER[:others])
     leads = {LEADING, LEADING - 1} if flapping else {LEADING}
     arms = format_html_join(

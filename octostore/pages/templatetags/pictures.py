@@ -125,7 +125,8 @@ def lasted(term: Term) -> str:
 def _sentence(rows: Sequence[Term], axis: _Axis, words: dict[str, str]) -> str:
     counted = {word: sum((term.ending or "") == end for term in rows) for end, word in words.items()}
     told = ", ".join(f"{count} {word}" for word, count in counted.items() if count)
-    return f"The last {len(rows)} terms within {wording.span((axis.now - axis.begin) / 1000)}: {told}."
+    length = wording.span((axis.now - axis.begin) / 1000)
+    return f"{wording.counted(len(rows), 'term')} within {length}: {told}."
 
 
 def _tick(axis: _Axis, at: int, height: int) -> SafeString:
@@ -164,7 +165,7 @@ def _row(axis: _Axis, term: Term, before: Term | None, n: int, words: dict[str, 
         '<rect class="{}" x="{}" y="{}" width="{}" height="{}" rx="2"/>{}{}'
         '<text x="{}" y="{}"{}>{}</text></g>',
         f"{term.holder}, term {term.term}, began {wording.utc(term.began_at)}, {words[term.ending or '']}, "
-        f"{term.renewals} renewals",
+        f"{wording.counted(term.renewals, 'renewal')}",
         top + 11,
         last_six(term.term),
         gap,
