@@ -38,6 +38,11 @@ def layer(name: str) -> str:
     return found[1]
 
 
+def scripts_in(path: Path) -> set[Path]:
+    """Those of ours that a template loads."""
+    return {STATIC / name for name in re.findall(r"{% static '(pages/\w+\.js)' %}", path.read_text(encoding="utf-8"))}
+
+
 def luminance(colour: str) -> float:
     """WCAG 2's relative luminance of `#rrggbb`."""
     channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
@@ -64,9 +69,12 @@ class TestSizes:
     def test_own_styles_are_small_together(self) -> None:
         assert sum(path.stat().st_size for path in STATIC.rglob("*.css")) < 20_000
 
-    def test_own_scripts_are_small_together(self) -> None:
-        assert len(SCRIPTS) > 1
-        assert sum(path.stat().st_size for path in SCRIPTS) < 10_000
+    def test_own_scripts_of_any_page_are_small_together(self) -> None:
+        everywhere = scripts_in(ROOT / "templates" / "base.html")
+        loaded = [everywhere | scripts_in(path) for path in TEMPLATES]
+        assert everywhere
+        assert set().union(*loaded) == set(SCRIPTS)
+        assert max(sum(path.stat().st_size for path in page) for page in loaded) < 10_000
 
 
 class TestStylesheet:
@@ -135,6 +143,10 @@ class TestTemplates:
     def test_every_element_that_asks_says_where_the_answer_goes(self, path: Path) -> None:
         asking = re.findall(r"<[^>]*\shx-(?:get|post)=[^>]*>", path.read_text(encoding="utf-8"))
         assert [tag for tag in asking if "hx-target=" not in tag or "hx-swap=" not in tag] == []
+
+    def test_rows_that_keys_go_through_can_have_the_focus(self, path: Path) -> None:
+        rows = re.findall(r"<[^>]*\sdata-row[^>]*>", re.sub(r"{[{%].*?[}%]}", "", path.read_text(encoding="utf-8")))
+        assert [tag for tag in rows if not tag.startswith("<a ")] == []
 
     def test_forms_that_change_something_carry_the_secret_against_forgery(self, path: Path) -> None:
         forms = re.findall(r"<form[^>]*method=\"post\".*?</form>", whole(path), re.DOTALL)
