@@ -210,7 +210,7 @@ class RoomsForm(forms.Form):
 
     q = forms.CharField(label="Id or leader", required=False, max_length=64)
     status = forms.ChoiceField(choices=list(rooms.STATUSES.items()))
-    sort = forms.ChoiceField(choices=[(sort, words) for sort, (words, _) in rooms.SORTS.items()])
+    sort = forms.ChoiceField(choices=list(rooms.SORTS.items()))
     size = forms.TypedChoiceField(label="Rows", choices=[(size, size) for size in rooms.SIZES], coerce=int)
     page = forms.IntegerField(min_value=1, max_value=rooms.PAGES_MAX, widget=forms.HiddenInput)
 

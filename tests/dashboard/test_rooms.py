@@ -122,20 +122,6 @@ class TestListing:
         lead("room-bbbb", "worker-2")
         assert len(rows(staff.get(PATH, {"q": search}))) == found
 
-    @pytest.mark.parametrize(
-        ("sort", "order"),
-        [
-            ("expiry", ["room-2222", "room-3333", "room-1111"]),
-            ("newest", ["room-3333", "room-2222", "room-1111"]),
-            ("longest", ["room-1111", "room-2222", "room-3333"]),
-            ("name", ["room-1111", "room-2222", "room-3333"]),
-        ],
-    )
-    def test_order(self, staff: Person, sort: str, order: list[str]) -> None:
-        for number, seconds in (("1111", 300), ("2222", 20), ("3333", 60)):
-            lead(f"room-{number}", seconds=seconds)
-        assert first_words(staff.get(PATH, {"sort": sort})) == order
-
     def test_page_by_page(self, staff: Person) -> None:
         for number in range(26):
             lead(f"room-{number:04}")

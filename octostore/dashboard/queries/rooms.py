@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.conf import settings
-from django.db.models import Count, Min, Q, QuerySet
+from django.db.models import Case, Count, F, FilteredRelation, Min, OrderBy, Q, QuerySet, When
 
 from elections.services import SPACE
 from octostore.dashboard.queries import leases
@@ -20,17 +20,18 @@ from octostore.leases.models import Lease, LeaseEvent
 from octostore.live.seats import seats
 
 MINUTE_MS = 60_000
-LINE_MINUTES, FIGURE_MINUTES = 30, 60
+LINE_MINUTES, HOUR_MINUTES = 30, 60
 # How many of the latest events the figures look at, however busy the service is.
 EVENTS_MAX = 50_000
 HISTORY, EVENTS = 50, 100
 SIZES = (25, 50, 100)
 PAGES_MAX = 1000
-SORTS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "expiry": ("Soonest expiry", ("expires_at", "id")),
-    "newest": ("Newest term", ("-term", "id")),
-    "longest": ("Longest leading", ("began_at", "id")),
-    "name": ("Id", ("name",)),
+SORTS: dict[str, str] = {
+    "expiry": "Soonest expiry",
+    "newest": "Newest term",
+    "busiest": "Most terms an hour",
+    "longest": "Longest leading",
+    "name": "Id",
 }
 STATUSES: dict[str, str] = {
     "led": "Led",
@@ -56,12 +57,21 @@ class Asked:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     line: Line
-    # New terms in each of the last minutes, the present one last.
+    # New terms in each minute of the last hour, the present one last.
     per_minute: list[int]
 
     @property
+    def terms(self) -> int:
+        """How many began in the last hour."""
+        return sum(self.per_minute)
+
+    @property
+    def pictured(self) -> list[int]:
+        return self.per_minute[-LINE_MINUTES:]
+
+    @property
     def in_words(self) -> str:
-        return f"{sum(self.per_minute)} elections in the last {len(self.per_minute)} minutes"
+        return f"{sum(self.pictured)} elections in the last {LINE_MINUTES} minutes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,9 +141,8 @@ class Detail:
 def page(asked: Asked) -> Page:
     at = leases.now()
     found = _wanted(asked, at)
-    _, order = SORTS[asked.sort]
     first = (asked.page - 1) * asked.size
-    lines = leases.lines(found.order_by(*order)[first : first + asked.size + 1], SPACE, at)
+    lines = leases.lines(_in_order(found, asked.sort, at)[first : first + asked.size + 1], SPACE, at)
     shown = lines[: asked.size]
     per_minute = _per_minute([line.id for line in shown], at)
     return Page(
@@ -205,24 +214,51 @@ def _wanted(asked: Asked, at: int) -> QuerySet[Lease]:
             return found.filter(leases.of_status(status, at))
 
 
+def _in_order(found: QuerySet[Lease], sort: str, at: int) -> QuerySet[Lease]:
+    match sort:
+        case "expiry":
+            return found.order_by(_while_led("expires_at", at), "id")
+        case "longest":
+            return found.order_by(_while_led("began_at", at), "id")
+        case "newest":
+            return found.order_by("-term", "id")
+        case "busiest":
+            since, last = _looked_back(at)
+            recent = Q(leaseevent__id__gt=last, leaseevent__at__gt=since, leaseevent__kind=LeaseEvent.Kind.ACQUIRED)
+            begun = found.annotate(recent=FilteredRelation("leaseevent", condition=recent), begun=Count("recent"))
+            return begun.order_by("-begun", "id")
+        case _:
+            return found.order_by("name")
+
+
+def _while_led(column: str, at: int) -> OrderBy:
+    """The lowest first, and those that nobody leads, whose column tells of the past, after all others."""
+    return Case(When(leases.live(at), then=F(column))).asc(nulls_last=True)
+
+
+def _looked_back(at: int) -> tuple[int, int]:
+    """Since when, and above which number, events are looked at: an hour, or as far as the latest of them reach."""
+    since, last = at - HOUR_MINUTES * MINUTE_MS, 0
+    # Events are found by their number, not by their instant: beyond so many nobody looks.
+    beyond = LeaseEvent.objects.order_by("-id").values_list("id", "at")[EVENTS_MAX : EVENTS_MAX + 1]
+    for number, reached in leases.rows(beyond):
+        since, last = max(since, reached), number
+    return since, last
+
+
 def _per_minute(ids: Collection[int], at: int) -> dict[int, list[int]]:
-    """New terms of each of these rooms in each of the last minutes."""
+    """New terms of each of these rooms in each minute of the last hour."""
     begins = LeaseEvent.objects.filter(
-        lease_id__in=ids, kind=LeaseEvent.Kind.ACQUIRED, at__gt=at - LINE_MINUTES * MINUTE_MS
+        lease_id__in=ids, kind=LeaseEvent.Kind.ACQUIRED, at__gt=at - HOUR_MINUTES * MINUTE_MS
     )
     counted: dict[int, Counter[int]] = defaultdict(Counter)
     for lease_id, instant in leases.rows(begins.order_by().values_list("lease_id", "at")):
         counted[lease_id][(at - instant) // MINUTE_MS] += 1
-    return {one: [counted[one][ago] for ago in reversed(range(LINE_MINUTES))] for one in ids}
+    return {one: [counted[one][ago] for ago in reversed(range(HOUR_MINUTES))] for one in ids}
 
 
 def _elections(at: int) -> list[int]:
-    since = at - FIGURE_MINUTES * MINUTE_MS
-    begins = LeaseEvent.objects.filter(kind=LeaseEvent.Kind.ACQUIRED, lease__space=SPACE, at__gt=since)
-    # Events are found by their number, not by their instant: beyond so many nobody looks.
-    for last, reached in leases.rows(
-        LeaseEvent.objects.order_by("-id").values_list("id", "at")[EVENTS_MAX : EVENTS_MAX + 1]
-    ):
-        begins, since = begins.filter(id__gt=last), max(since, reached)
+    since, last = _looked_back(at)
+    begins = LeaseEvent.objects.filter(kind=LeaseEvent.Kind.ACQUIRED, lease__space=SPACE, at__gt=since, id__gt=last)
     counted = Counter((at - instant) // MINUTE_MS for (instant,) in leases.rows(begins.order_by().values_list("at")))
     return [counted[ago] for ago in reversed(range(max(1, (at - since) // MINUTE_MS)))]
