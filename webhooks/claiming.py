@@ -86,8 +86,11 @@ def free_places(now: datetime, asked: QuerySet[Endpoint]) -> list[Endpoint]:
 
 
 def _first(now: datetime, endpoint_id: int, count: int) -> list[int]:
-    own = waiting(now).filter(endpoint=endpoint_id).order_by("due_at", "id")
-    return reading(lambda: list(own.values_list("pk", flat=True)[:count]))
+    """What comes next: before all that waits, however much it is, what somebody asked for by hand."""
+    own = waiting(now).filter(endpoint=endpoint_id).values_list("pk", flat=True)
+    extra = reading(lambda: list(own.filter(trigger__in=Delivery.EXTRA)[:count]))
+    others = own.exclude(pk__in=extra).order_by("due_at", "id")
+    return extra + reading(lambda: list(others[: count - len(extra)]))
 
 
 def _claim(wanted: QuerySet[Delivery], now: datetime) -> list[Claim]:

@@ -44,6 +44,8 @@ class Endpoint(models.Model):
     # The end of the first failed attempt since the last success.
     failing_since = models.DateTimeField(null=True)
     last_success_at = models.DateTimeField(null=True)
+    # Whether the last call that succeeded kept its caller long.
+    is_slow = models.BooleanField(default=False, db_default=False)
     # From then on it is there for nobody; its deliveries go in the background.
     deleted_at = models.DateTimeField(null=True)
 
@@ -61,6 +63,11 @@ class Endpoint(models.Model):
     def is_proved(self) -> bool:
         """Whether a call to it succeeded, and none has failed since."""
         return self.failing_since is None and self.last_success_at is not None
+
+    @property
+    def may_stall(self) -> bool:
+        """Whether the next call to it is likely to keep its caller long."""
+        return self.is_slow or not self.is_proved
 
 
 class Delivery(models.Model):
@@ -106,6 +113,7 @@ class Delivery(models.Model):
         constraints = [models.UniqueConstraint(fields=["endpoint", "message_id"], name="delivery_once")]
         indexes = [
             models.Index(fields=["endpoint", "due_at", "id"], name="delivery_due", condition=models.Q(state="pending")),
+            models.Index(fields=["endpoint", "trigger"], name="delivery_extra", condition=models.Q(state="pending")),
             models.Index(
                 fields=["claimed_until"], name="delivery_claimed", condition=models.Q(claimed_until__isnull=False)
             ),

@@ -13,11 +13,15 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
+from octostore.lib import outbound
 from octostore.lib.outbound import Answer, Failure
 from octostore.teams.writing import changing
 from webhooks import endpoints, schedule
 from webhooks.claiming import Claim
 from webhooks.models import Attempt, Delivery, Endpoint
+
+# A third of what a call may take.
+SLOW = timedelta(seconds=outbound.SECONDS / 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,10 +124,10 @@ def _mark(settled: Sequence[Ended], now: datetime) -> None:
     """Keep how the endpoints do."""
     went = defaultdict(list)
     for one in settled:
-        went[one.claim.endpoint.pk, one.claim.endpoint.url].append(one.is_taken)
-    for (endpoint_id, url), taken in sorted(went.items()):
-        same = Endpoint.objects.filter(pk=endpoint_id, url=url)
-        if any(taken):
-            same.update(failing_since=None, last_success_at=now)
-        if not taken[-1]:
+        went[one.claim.endpoint.pk, one.claim.endpoint.url].append(one)
+    for endpoint_id, url in sorted(went):
+        same, calls = Endpoint.objects.filter(pk=endpoint_id, url=url), went[endpoint_id, url]
+        if taken := [one for one in calls if one.is_taken]:
+            same.update(failing_since=None, last_success_at=now, is_slow=taken[-1].outcome.took > SLOW)
+        if not calls[-1].is_taken:
             same.filter(failing_since=None).update(failing_since=now)

@@ -126,8 +126,10 @@ class Sender:
             log.warning("claims_wait", cause=type(error.__cause__).__name__)
             return
         for claim in claims:
+            under_way = self._callers.submit(call, claim)
+            # Not before: where no thread can be had, none comes back.
             self._under_way += 1
-            self._callers.submit(call, claim).add_done_callback(self._news.put)
+            under_way.add_done_callback(self._news.put)
         if claims and len(claims) == at_most:
             # There may be more.
             self._news.put(None)

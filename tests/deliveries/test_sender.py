@@ -129,3 +129,28 @@ def test_stopped_begins_nothing_more(team: Team, sender: Sender) -> None:
         assert len(ledger.calls) == 1
     assert Delivery.objects.get(endpoint=endpoint).state == "delivered"
     assert len(due()) == 1
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_has_as_many_callers_as_before_once_threads_can_be_had_again(
+    team: Team, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.WEBHOOK_THREADS = 2
+
+    def fail() -> None:
+        raise RuntimeError("can't start new thread")
+
+    sender, ledger = Sender(), Ledger()
+    with receiving(ledger) as receiver:
+        with monkeypatch.context() as exhausted:
+            exhausted.setattr(sender._callers, "_adjust_thread_count", fail)
+            for _ in range(3):
+                owe(team, receiver.url(), 1)
+                sender.look()
+                assert sender._thread is not None
+                sender._thread.join(10)
+        endpoint = owe(team, receiver.url(), 1)
+        sender.look()
+        delivered = Delivery.objects.filter(endpoint=endpoint, state="delivered")
+        assert wait_until(delivered.exists)
+        sender.stop()

@@ -14,6 +14,7 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from octostore.lib.outbound import Answer
 from tests.leases.threads import beside, together
 from tests.locks.cast import Worker
 from tests.webhooks.cast import (
@@ -31,6 +32,7 @@ from tests.webhooks.receivers import Behaviour, Receiver, answering, receiving
 from webhooks import fanning
 from webhooks.claiming import claim_due
 from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.recording import SLOW, Ended, record
 
 pytestmark = pytest.mark.usefixtures("private")
 
@@ -161,6 +163,35 @@ class TestAllThatFail:
         assert claim(failing[-1])
 
 
+class TestAllThatAnswerSlowly:
+    def test_share_those_threads_and_have_their_several_attempts(
+        self, keeper: Keeper, outsider: Keeper, settings: Settings
+    ) -> None:
+        """Else a few that take long leave no thread to anybody."""
+        settings.WEBHOOK_THREADS = 12
+        slow, fails, works = keeper.register(), keeper.register(), outsider.register()
+        for one in (slow, fails, works):
+            owe(one, 10)
+        prove(slow, works)
+        assert claim(fails)
+        (call,) = claim_due(at_most=1, endpoint_id=endpoint_of(slow).pk)
+        took = Answer(status=200, retry_after=None, text="", took=SLOW + timedelta(seconds=1))
+        record([Ended(claim=call, outcome=took)])
+        assert sum(claim(slow) for _ in range(10)) == 5
+        assert sum(claim(works) for _ in range(10)) == 8
+
+    def test_are_like_others_once_they_answer_at_once(self, keeper: Keeper, settings: Settings) -> None:
+        settings.WEBHOOK_THREADS = 4
+        made = keeper.register()
+        owe(made, 12)
+        prove(made)
+        for took, count in ((SLOW * 2, 2), (SLOW, 8)):
+            (call,) = claim_due(at_most=1, endpoint_id=endpoint_of(made).pk)
+            record([Ended(claim=call, outcome=Answer(status=200, retry_after=None, text="", took=took))])
+            assert sum(claim(made) for _ in range(10)) == count
+            Delivery.objects.update(claimed_until=timezone.now())
+
+
 class TestDue:
     def test_is_what_waits_and_is_not_claimed(self, keeper: Keeper) -> None:
         made = keeper.register()
@@ -194,6 +225,16 @@ class TestDue:
             Delivery.objects.filter(message_id=f"msg_{number}").update(due_at=now - timedelta(minutes=minutes))
         send()
         assert [call.id for call in calls(receiver)] == ["msg_1", "msg_0", "msg_2"]
+
+    def test_is_first_what_was_asked_for_by_hand(self, keeper: Keeper, receiver: Receiver) -> None:
+        """Who looks for a fault at night does not wait for a queue that is as old as the fault."""
+        made = keeper.register(receiver.url())
+        owe(made, 5)
+        tried = keeper.try_out(made["id"])
+        keeper.redeliver(made["id"], str(Delivery.objects.get(message_id="msg_3").uuid))
+        send()
+        assert {call.id for call in calls(receiver)[:2]} == {tried["message_id"], "msg_3"}
+        assert [call.id for call in calls(receiver)[2:]] == ["msg_0", "msg_1", "msg_2", "msg_4"]
 
     def test_of_an_endpoint_that_is_no_more_is_nothing(self, keeper: Keeper) -> None:
         made = keeper.register()

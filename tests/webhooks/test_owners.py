@@ -76,6 +76,12 @@ class TestOwners:
         go_back(Endpoint.objects.all(), telling.TELLING, "telling_until")
         assert telling.tell_owners() == 1
 
+    def test_are_told_bit_by_bit_when_mail_takes_long(self, keeper: Keeper) -> None:
+        for _ in range(3):
+            keeper.register()
+        Endpoint.objects.update(off="gone", off_at=timezone.now())
+        assert [telling.tell_owners(seconds=0) for _ in range(4)] == [1, 1, 1, 0]
+
     def test_may_be_none(self, keeper: Keeper) -> None:
         keeper.register()
         Endpoint.objects.update(off="gone", off_at=timezone.now())

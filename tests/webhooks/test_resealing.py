@@ -75,6 +75,19 @@ class TestAKeyThatIsMissed:
         settings.SERVER_KEYS = known
         assert send() == 1
 
+    def test_keeps_none_but_its_own_from_being_sealed_anew(
+        self, keeper: Keeper, settings: Settings, rotated: ServerKey
+    ) -> None:
+        known, lost = settings.SERVER_KEYS, [ServerKey.from_text(encode(mint(32)))]
+        for keys in (lost, known, lost, known):
+            settings.SERVER_KEYS = keys
+            keeper.register()
+        settings.SERVER_KEYS = [rotated, *known]
+        with pytest.raises(Unavailable, match="server key"):
+            resealing.reseal()
+        sealed = Endpoint.objects.order_by("pk").values_list("secret", flat=True)
+        assert [secret.partition(".")[0] for secret in sealed] == [lost[0].id, rotated.id, lost[0].id, rotated.id]
+
     def test_is_mended_by_a_new_secret(
         self, keeper: Keeper, receiver: Receiver, settings: Settings, rotated: ServerKey
     ) -> None:
