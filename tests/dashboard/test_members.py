@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from allauth.mfa.models import Authenticator
@@ -50,7 +51,7 @@ class TestListing:
         page = text_of(member.get(path(team)))
         assert "<select" not in page
         assert path(team, "/invite") not in page
-        assert page.count("/remove") == 1  # to leave
+        assert len(re.findall(r'href="[^"]*/remove"', page)) == 1  # to leave
 
     def test_admin_is_offered_nothing_about_owners(self, admin: Person, owner: Person, team: Team) -> None:
         page = text_of(admin.get(path(team)))

@@ -1,5 +1,5 @@
 "use strict";
-// On every page: the server's clock, countdowns and ages, copying, keys, dialogs, what went wrong.
+// On every page: the server's clock, countdowns and ages, copying, keys, what went wrong.
 window.octostore = (() => {
 	const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 	const one = (selector) => document.querySelector(selector);
@@ -50,7 +50,6 @@ window.octostore = (() => {
 	};
 
 	on("click", async ({ target }) => {
-		if (target.closest("[data-close]")) by("dialog").close();
 		const button = target.closest("[data-copy]");
 		if (!button) return;
 		const source = one(button.dataset.copy);
@@ -77,10 +76,7 @@ window.octostore = (() => {
 		clicked ? clicked.click() : focused.focus();
 	});
 
-	on("htmx:after:swap", ({ detail: { ctx } }) => {
-		settle();
-		if (ctx.target?.id === "dialog" && !ctx.target.open) ctx.target.showModal();
-	});
+	on("htmx:after:swap", settle);
 	on("htmx:after:request", ({ detail: { ctx } }) => {
 		if (ctx.response.status >= 400 || !ctx.target) return;
 		delete ctx.target.dataset.failed;
@@ -90,7 +86,7 @@ window.octostore = (() => {
 		const status = ctx.response?.status;
 		if (ctx.sourceEvent?.type?.startsWith("live:")) ctx.target.dataset.failed = "";
 		else if (status === 401) location.reload();
-		else if (status !== 422) {
+		else if (status !== 409 && status !== 422) {
 			const note = Object.assign(document.createElement("p"), { className: "notice error" });
 			write(note, status ? `That did not work: ${status}, ${ctx.response.headers.get("X-Request-Id")}` : "No answer came: look whether it happened.");
 			by("toasts").append(note);
