@@ -83,7 +83,7 @@ def progress(request: HttpRequest, election_id: str) -> HttpResponse:
     room = _room(election_id)
     if has(request, room.version):
         return cached(unchanged(), "private, no-cache")
-    context = {**_steps(room), "service": service_url(request)}
+    context = {**_steps(room), "service": service_url(request), "is_part": True}
     return cached(render(request, "pages/start/_steps.html", context), "private, no-cache")
 
 

@@ -63,6 +63,7 @@ class TestQuickStart:
         client.resign(room, held["leader_token"])
         win(client, room, "worker-b", ttl_seconds=60)
         expect(page.locator("#steps > .done")).to_have_count(3)
+        expect(page).to_have_title("worker-b leads · Quick start")
         page.reload()
         expect(page.locator("#steps > .done")).to_have_count(3)
 

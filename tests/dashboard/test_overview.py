@@ -78,7 +78,7 @@ class TestAttention:
         endpoint(team, url="https://fine.example.com/")
         page = viewer.get(path(team))
         text = part(page, "attention")
-        assert "fails.example.com fails since 3 min ago" in text
+        assert "fails.example.com fails, for the first time 3 min ago" in text
         assert "gone.example.com was switched off: it answered 410 Gone" in text
         assert "asked" not in text
         assert "fine" not in text

@@ -68,7 +68,7 @@ class TestListing:
 
     def test_one_that_fails_says_since_when(self, viewer: Person, team: Team, webhook: Endpoint) -> None:
         Endpoint.objects.update(failing_since=timezone.now() - timedelta(minutes=3))
-        assert "Failing since 3 min ago" in rows(viewer.get(path(team)))[0]
+        assert "Failing first 3 min ago" in rows(viewer.get(path(team)))[0]
         assert "it is switched off in 4 d" in seen(viewer.get(path(team, webhook)))
 
     @pytest.mark.parametrize(

@@ -70,11 +70,11 @@ class TestPage:
         granted = lead(room)
         resign(room, granted)
         text = text_of(visitor.get(f"/r/{room}"))
-        assert re.search(r"The last leader was .*atlas.*which ended: resigned", text)
+        assert re.search(r"The last leader was .*atlas.*Its term .*ended .*: resigned", text)
         lead(room, "borea")
         pass_by(room, seconds=31)
         text = text_of(visitor.get(f"/r/{room}"))
-        assert re.search(r"The last leader was .*borea.*which ended: expired", text)
+        assert re.search(r"The last leader was .*borea.*Its term .*ended .*: expired", text)
 
     def test_lease_that_was_not_renewed_in_time_is_expiring(self, visitor: Browser, room: str) -> None:
         lead(room, seconds=30)
@@ -181,8 +181,10 @@ class TestFragment:
         lead(room)
         page, fragment = text_of(visitor.get(f"/r/{room}")), text_of(visitor.get(f"/r/{room}/state"))
         numbers = re.compile(r"[\d.:]+")
-        title, _, panels = fragment.strip().partition("\n")
+        head, _, panels = fragment.strip().partition("\n")
+        title, icon = re.findall("<title>.*?</title>|<link[^>]*>", head)
         assert title in page
+        assert icon in page
         assert numbers.sub("0", panels) in numbers.sub("0", page)
 
     def test_who_has_this_version_gets_nothing(self, visitor: Browser, room: str) -> None:
@@ -207,7 +209,7 @@ class TestRefusals:
     def test_malformed_id_is_a_page_that_says_the_rule(self, visitor: Browser, address: str) -> None:
         page = visitor.get(f"/r/{address}")
         assert page.status_code == 400
-        assert "8 to 64 characters" in text_of(page)
+        assert text_of(page).count("8 to 64 characters") == 1
         assert page["X-Request-Id"] in text_of(page)
         assert "<script>-" not in page.content.decode()
 
