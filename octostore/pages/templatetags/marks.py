@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django import template
+from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
@@ -153,4 +154,15 @@ def octopus() -> SafeString:
         '<svg class="octopus" viewBox="0 0 32 32" aria-hidden="true"><path d="M10 17c-1 4-4 4-5 8M14 18c0 4-2 5-2 9'
         'M18 18c0 4 2 5 2 9"/><path class="lead" d="M22 17c1 4 4 4 5 8"/><circle class="head" cx="16" cy="11" r="8"/>'
         '<circle class="eye" cx="13" cy="11" r="1.5"/><circle class="eye" cx="19" cy="11" r="1.5"/></svg>'
+    )
+
+
+@register.simple_tag
+def icon(status: str) -> SafeString:
+    """The tab's own mark for `held`, `expiring` or `vacant`; while the connection is lost script shows another one."""
+    shown, stale = (static(f"pages/icons/{name}.svg") for name in (status, "stale"))
+    return format_html(
+        '<link rel="icon" id="icon" type="image/svg+xml" href="{0}" data-href="{0}" data-stale-href="{1}">',
+        shown,
+        stale,
     )

@@ -4,7 +4,7 @@
 	const { documentElement: root, body } = document;
 	const { hear, say, fire, by } = window.octostore;
 	const SILENT = 25000, GRACE = 10000, POLL = 5000, QUIET = 30000;
-	const pill = by("live-pill"), banner = by("live-banner");
+	const pill = by("live-pill"), banner = by("live-banner"), icon = by("icon");
 	const clock = () => performance.now();
 	let source, timer, lostAt, isPaused, tries = 0;
 	let heard = clock(); // when the server last spoke
@@ -20,6 +20,8 @@
 		if (text) banner.firstElementChild.textContent = text;
 		else if (before && state !== "reconnecting") say(word);
 		root.dataset.live = state;
+		const { href, staleHref } = icon.dataset;
+		if (href) icon.href = state === "stale" ? staleHref : href;
 		pill.textContent = word;
 		fire("live:state");
 	};
