@@ -41,7 +41,7 @@ def invitation(request: HttpRequest, text: str) -> HttpResponse:
             member = invitations.accept(text=text, user=request.user, request_id=request_id_of(request))
             let_go(request)
             messages.success(request, f"You belong to {member.team} now.")
-            return redirect("account_home")
+            return redirect("team_overview", member.team.slug)
     except NotFound as error:
         return errors.page(request, error)
     if request.method == "POST":

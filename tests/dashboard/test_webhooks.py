@@ -50,6 +50,10 @@ def secret_on(page: Any) -> str:
     return str(text)
 
 
+def title_of(page: str) -> str:
+    return page.partition("<title>")[2].partition("</title>")[0].strip()
+
+
 class TestListing:
     def test_says_what_may_be_known_of_a_webhook(self, viewer: Person, team: Team, webhook: Endpoint) -> None:
         delivered, _ = sent(webhook, 1, state="delivered"), sent(webhook, 2)
@@ -218,8 +222,10 @@ class TestDeliveries:
         places = {"webhooks": path(team), "deliveries": path(team, webhook)}
         places["delivery"] = path(team, webhook, f"/deliveries/{delivery.uuid}")
         for part_id, address in places.items():
-            part = text_of(viewer.part(address))
-            assert part.lstrip().startswith(f'<section id="{part_id}"')
+            part, page = text_of(viewer.part(address)), text_of(viewer.get(address))
+            title, _, rest = part.strip().rpartition("</title>")
+            assert title.removeprefix("<title>").strip() == ("" if part_id == "webhooks" else title_of(page))
+            assert rest.strip().startswith(f'<section id="{part_id}"')
             assert "<html" not in part
 
     def test_those_of_another_webhook_are_not_found(self, viewer: Person, team: Team, webhook: Endpoint) -> None:

@@ -130,6 +130,13 @@ class TestDrawings:
         assert "2 terms within" in drawn
         assert "1 term within" in pictures.terms_picture([term(1, None)], NOW)
 
+    def test_only_what_no_person_wrote_is_put_into_words(self) -> None:
+        assert [pictures.why(reason) for reason in ("session_deleted", "it hangs", "")] == [
+            "with its session",
+            "it hangs",
+            "",
+        ]
+
     def test_terms_end_is_enough_for_tables(self) -> None:
         assert pictures.last_six(28_856_311_808) == "…311808"
         assert pictures.last_six(42) == "42"

@@ -82,7 +82,9 @@ class TestSignedIn:
         browser.sign_in(user)
         assert browser.get(link).status_code == 200
         assert not team.memberships.exists()
-        browser.submit(link)
+        answer = browser.submit(link, follow=True)
+        assert answer.redirect_chain == [(f"/t/{team.slug}", 302)]
+        assert f"You belong to {team.slug} now" in text_of(answer)
         assert team.memberships.get().user == user
 
     def test_another_account_is_asked_about(self, browser: Browser, user: User, link: str) -> None:

@@ -25,6 +25,8 @@ HATCH = (
 )
 # By how a term ended.
 ENDS = {"expired": "cross", "released": "ring", "revoked": "triangle"}
+# What is no sentence of a person's.
+REASONS = {"session_deleted": "with its session"}
 WORDS = {"expired": "expired", "released": "released", "revoked": "force-released", "": "running"}
 
 
@@ -114,6 +116,12 @@ def last_six(term: int) -> str:
 def ending(term: Term, released: str = "released") -> str:
     """How a term ended, in a word; `released` is the one for a term that its holder ended."""
     return (WORDS | {"released": released})[term.ending or ""]
+
+
+@register.filter
+def why(reason: str) -> str:
+    """Why a term ended, in words; what somebody wrote as it is."""
+    return REASONS.get(reason, reason)
 
 
 @register.filter
