@@ -30,7 +30,7 @@ class ForceRelease(forms.Form):
         min_value=0,
         max_value=settings.LOCK_DELAY_MAX_SECONDS,
         initial=0,
-        help_text="How long nobody may acquire it then. A room has no delay.",
+        help_text="How long nobody may acquire it then.",
     )
 
 
@@ -41,7 +41,7 @@ def force_release(request: HttpRequest, lease_id: int) -> HttpResponse:
     shown = state.hold.term if isinstance(state, Held) else 0
     form = ForceRelease(request.POST or None, initial={"term": shown})
     if lease.space == ROOMS:
-        form.fields["delay_seconds"].disabled = True
+        form.fields["delay_seconds"].disabled, form.fields["delay_seconds"].widget = True, forms.HiddenInput()
     is_over = not isinstance(state, Held)
     if request.method == "POST" and form.is_valid():
         if end_term(request, lease, **form.cleaned_data):

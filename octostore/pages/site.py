@@ -9,9 +9,10 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.admin import AdminSite
 from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+
+from octostore.lib.errors import Forbidden
 
 
 class StaffSite(AdminSite):
@@ -31,7 +32,7 @@ class StaffSite(AdminSite):
         if super().has_permission(request) and _lacks_second_factor(request):
             messages.info(request, "The staff area needs a second factor: set up an authenticator app first.")
             return redirect("mfa_activate_totp")
-        raise PermissionDenied
+        raise Forbidden("This is for the staff of the service")
 
 
 def _lacks_second_factor(request: HttpRequest) -> bool:

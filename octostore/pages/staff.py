@@ -15,6 +15,7 @@ from django.urls import URLPattern, path
 
 from octostore.api.request_id import request_id_of
 from octostore.leases.models import Lease, LeaseEvent, LeaseGroup
+from octostore.pages import wording
 from octostore.pages.force_release import force_release
 from octostore.teams import limits, services
 from octostore.teams.audit import Act
@@ -29,17 +30,32 @@ else:
     ModelAdmin, StackedInline, ModelForm = admin.ModelAdmin, admin.StackedInline, forms.ModelForm
 
 
+def instant(column: str) -> Any:
+    """The column, which has milliseconds since 1970, as a field that people can read."""
+
+    @admin.display(description=column.replace("_", " "), ordering=column)
+    def shown(row: Model) -> str:
+        at: int | None = getattr(row, column)
+        return wording.utc_exactly(at) if at else "-"
+
+    shown.__name__ = column
+    return shown
+
+
+AT, BEGAN_AT, EXPIRES_AT, ENDED_AT = map(instant, ("at", "began_at", "expires_at", "ended_at"))
+
+
 class ReadOnly(ModelAdmin):
     """Shows the fields in `shown`, and changes nothing."""
 
-    shown: tuple[str, ...] = ()
+    shown: tuple[Any, ...] = ()
     show_full_result_count = False
 
-    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         return self.shown
 
-    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        return self.list_display if self.list_display != ("__str__",) else self.shown  # type: ignore[return-value]
+    def get_list_display(self, request: HttpRequest) -> Any:
+        return self.list_display if self.list_display != ("__str__",) else self.shown
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -112,13 +128,13 @@ class LeaseAdmin(ReadOnly):
         "holder",
         "group_id",
         "charged_to",
-        "began_at",
-        "expires_at",
-        "ended_at",
+        BEGAN_AT,
+        EXPIRES_AT,
+        ENDED_AT,
         "ending",
         "renewals",
     )
-    list_display = ("space", "name", "term", "holder", "expires_at", "ended_at")
+    list_display = ("space", "name", "term", "holder", EXPIRES_AT, ENDED_AT)
     search_fields = ("=name", "=space")
     ordering = ("-id",)
     change_form_template = "pages/lease_change.html"
@@ -130,14 +146,14 @@ class LeaseAdmin(ReadOnly):
 
 @admin.register(LeaseEvent)
 class LeaseEventAdmin(ReadOnly):
-    shown = ("lease", "n", "kind", "term", "holder", "at", "reason", "actor")
+    shown = ("lease", "n", "kind", "term", "holder", AT, "reason", "actor")
     list_select_related = ("lease",)
     ordering = ("-id",)
 
 
 @admin.register(LeaseGroup)
 class LeaseGroupAdmin(ReadOnly):
-    shown = ("space", "charged_to", "began_at", "expires_at", "ended_at", "ending")
+    shown = ("space", "charged_to", BEGAN_AT, EXPIRES_AT, ENDED_AT, "ending")
     ordering = ("-id",)
 
 

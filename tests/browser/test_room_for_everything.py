@@ -70,3 +70,11 @@ class TestLongNames:
         for address in addresses:
             page.goto(address)
             assert page.evaluate(_CUT) == [], address
+
+
+def test_newest_of_a_wide_picture_is_seen_first(open_page: OpenPage, site: Site) -> None:
+    page = open_page(width="narrow")
+    page.goto(f"/r/{site.scene.parts['']['election_id']}")
+    now = page.locator(".terms text", has_text="now").bounding_box()
+    assert now
+    assert 0 < now["x"] < now["x"] + now["width"] < 390

@@ -67,6 +67,7 @@ class TestRoom:
 
     def test_room_gets_no_delay(self, inside: Browser) -> None:
         held = hold(ROOMS, "room-1234")
+        assert "acquire it then" not in text_of(inside.get(page_of("room-1234")))
         inside.submit(page_of("room-1234"), term=str(held.hold.term), reason="it hangs", delay_seconds="30")
         assert isinstance(engine.inspect(ROOMS, "room-1234"), Vacant)
 

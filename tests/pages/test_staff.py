@@ -13,6 +13,7 @@ from pytest_django.fixtures import Settings
 from octostore.leases import engine
 from octostore.leases.models import Lease, LeaseEvent, LeaseGroup
 from octostore.pages import staff as _registered  # noqa: F401
+from octostore.pages import wording
 from octostore.teams import limits
 from octostore.teams.models import AuditEntry, Quota, User
 from tests.pages.browser import Browser, errors_on, text_of
@@ -36,6 +37,7 @@ class TestWhoComesIn:
         browser.sign_in(user)
         answer = browser.get("/staff/", follow=True)
         assert answer.status_code == 403
+        assert "for the staff of the service" in text_of(answer)
 
     def test_staff(self, inside: Browser) -> None:
         assert inside.get("/staff/").status_code == 200
@@ -70,6 +72,10 @@ class TestReadOnly:
         page = inside.get(f"/staff/leases/lease/{lease['id']}/change/")
         assert "atlas" in text_of(page)
         assert "canary-metadata" not in text_of(page)
+        began = wording.utc_exactly(lease["began_at"])
+        events = reverse("admin:leases_leaseevent_changelist")
+        assert all(began in text_of(inside.get(where)) for where in (page.request["PATH_INFO"], events))
+        assert str(lease["expires_at"]) not in text_of(page)
         token = page.context["csrf_token"]
         for path in ("change", "delete"):
             answer = inside.post(
