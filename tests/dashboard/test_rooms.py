@@ -115,7 +115,17 @@ class TestListing:
 
     @pytest.mark.parametrize(
         ("search", "found"),
-        [("room", 2), ("room-a", 1), ("oom", 0), ("worker-2", 1), ("%", 0), ("_", 0), ("", 2), ("ROOM", 0)],
+        [
+            ("room", 2),
+            ("room-a", 1),
+            ("oom", 0),
+            ("worker-2", 1),
+            ("Worker-2", 1),
+            ("%", 0),
+            ("_", 0),
+            ("", 2),
+            ("ROOM", 0),
+        ],
     )
     def test_search_is_for_the_beginning_of_an_id_or_a_leader(self, staff: Person, search: str, found: int) -> None:
         lead("room-aaaa", "worker-1")
@@ -206,7 +216,7 @@ class TestFigures:
         for _ in range(3):
             resign(ROOM, lead())
         LeaseEvent.objects.filter(n__lte=4).update(at=LeaseEvent.objects.latest("id").at - 5 * 60_000 - 500)
-        assert "1 elections in the last 5 minutes" in text_of(staff.get(f"{PATH}/figures"))
+        assert "1 election in the last 5 minutes" in text_of(staff.get(f"{PATH}/figures"))
 
 
 class TestDetail:

@@ -200,7 +200,9 @@ class TestStart:
         answer = visitor.fill(visitor.get("/start"), "/start")
         assert answer.status_code == 303
         assert re.fullmatch(r"/start/[\w-]{32}", answer["Location"])
-        assert "Nobody has led yet" in text_of(visitor.get(answer["Location"]))
+        page = text_of(visitor.get(answer["Location"]))
+        assert "Nobody has led yet" in page
+        assert "nobody has checked them" in page
 
     def test_malformed_room_is_refused(self, visitor: Browser) -> None:
         assert visitor.get("/start/short").status_code == 400

@@ -107,6 +107,7 @@ class TestPage:
         path = f"/r/{room}"
         while path:
             text = text_of(visitor.get(path))
+            assert "nobody has checked them" in text
             seen += re.findall(r'<bdi class="mono">(worker-\d)</bdi></td>', text)
             found = re.search(r'<a href="(/r/[^"]+/terms\?before=\d+)"', text)
             path = found[1] if found else ""

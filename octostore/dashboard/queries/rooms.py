@@ -18,6 +18,7 @@ from octostore.dashboard.queries import leases
 from octostore.dashboard.queries.leases import Line, Term
 from octostore.leases.models import Lease, LeaseEvent
 from octostore.live.seats import seats
+from octostore.pages import wording
 
 MINUTE_MS = 60_000
 LINE_MINUTES, HOUR_MINUTES = 30, 60
@@ -71,7 +72,7 @@ class Room:
 
     @property
     def in_words(self) -> str:
-        return f"{sum(self.pictured)} elections in the last {LINE_MINUTES} minutes"
+        return _elections_in_words(self.pictured)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +108,7 @@ class Figures:
 
     @property
     def elections_in_words(self) -> str:
-        return f"{sum(self.per_minute)} elections in the last {len(self.per_minute)} minutes"
+        return _elections_in_words(self.per_minute)
 
     @property
     def behind_by(self) -> timedelta:
@@ -202,7 +203,7 @@ def _wanted(asked: Asked, at: int) -> QuerySet[Lease]:
     found = Lease.objects.filter(space=SPACE)
     if asked.search:
         begins = Q(name__gte=asked.search, name__lt=asked.search + leases.LAST)
-        found = found.filter(begins | Q(leases.live(at), holder__startswith=asked.search))
+        found = found.filter(begins | Q(leases.live(at), holder__istartswith=asked.search))
     match asked.status:
         case "all":
             return found
@@ -262,3 +263,8 @@ def _elections(at: int) -> list[int]:
     begins = LeaseEvent.objects.filter(kind=LeaseEvent.Kind.ACQUIRED, lease__space=SPACE, at__gt=since, id__gt=last)
     counted = Counter((at - instant) // MINUTE_MS for (instant,) in leases.rows(begins.order_by().values_list("at")))
     return [counted[ago] for ago in reversed(range(max(1, (at - since) // MINUTE_MS)))]
+
+
+def _elections_in_words(per_minute: list[int]) -> str:
+    length = wording.counted(len(per_minute), "minute")
+    return f"{wording.counted(sum(per_minute), 'election')} in the last {length}"
