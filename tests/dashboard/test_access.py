@@ -67,6 +67,8 @@ POST_ONLY = {
     "team_withdraw_invitation",
     "team_change_role",
 }
+# Of these, those whose answer is a page, which is found under another address.
+LED_ON = {"team_invite", "team_renew_invitation"}
 LATELY = {"team_new_key", "team_rotate_key", "team_revoke_key", "team_new_webhook", "team_rotate_webhook"}
 
 Places = dict[str, str]
@@ -242,7 +244,7 @@ class TestAnswers:
         before = stored()
         for name, path in places.items():
             statuses = {owner.get(path).status_code, owner.head(path).status_code}
-            assert statuses == ({405} if name in POST_ONLY else {200}), name
+            assert statuses == ({302} if name in LED_ON else {405} if name in POST_ONLY else {200}), name
         assert stored() == before
 
     def test_a_form_from_elsewhere_is_refused(
@@ -259,10 +261,13 @@ class TestAnswers:
             assert owner.generic("DELETE", path).status_code in {403, 405}, name
 
     def test_what_is_for_forms_alone_says_so(self, owner: Person, places: Places) -> None:
-        for name in POST_ONLY:
+        for name in POST_ONLY - LED_ON:
             answer = owner.get(places[name])
             assert (answer.status_code, answer["Allow"]) == (405, "POST")
             assert "Forms are sent to this address" in seen(answer)
+
+    def test_what_answers_with_another_page_leads_there(self, owner: Person, team: Team, places: Places) -> None:
+        assert {owner.get(places[name])["Location"] for name in LED_ON} == {f"/t/{team.slug}/members"}
 
 
 def test_a_user_without_a_team_sees_none(database: str, settings: Settings) -> None:

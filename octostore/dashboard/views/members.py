@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -45,12 +48,25 @@ class Sent:
     is_mailed: bool
 
 
+def _shows_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """For a form whose answer is the members' page: who looks at its address, say by choosing a theme, gets that."""
+
+    @require_http_methods(["GET", "HEAD", "POST"])
+    @wraps(view)
+    def shown(request: HttpRequest, by: Membership, **parts: Any) -> HttpResponse:
+        if request.method != "POST":
+            return redirect("team_members", by.team.slug)
+        return view(request, by, **parts)
+
+    return shown
+
+
 @require_safe
 def index(request: HttpRequest, by: Membership) -> HttpResponse:
     return _index(request, by)
 
 
-@require_POST
+@_shows_members
 def invite(request: HttpRequest, by: Membership) -> HttpResponse:
     """Invite one or several addresses, and show the links, this once."""
     form = InviteForm(request.POST, roles=_given_by(by))
@@ -72,7 +88,7 @@ def invite(request: HttpRequest, by: Membership) -> HttpResponse:
     return _sent(request, by, invited)
 
 
-@require_POST
+@_shows_members
 def renew_invitation(request: HttpRequest, by: Membership, invitation: int) -> HttpResponse:
     """Mail another link in the place of the one that was sent."""
     try:
