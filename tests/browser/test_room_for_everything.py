@@ -59,8 +59,12 @@ class TestLongNames:
             f"/r/{room}",
         ]
 
-    def test_leave_room_for_the_others_on_a_phone(self, open_page: OpenPage, addresses: list[str]) -> None:
+    @pytest.mark.parametrize("times", ["relative", "utc"])
+    def test_leave_room_for_the_others_on_a_phone(
+        self, open_page: OpenPage, site: Site, addresses: list[str], times: str
+    ) -> None:
         page = open_page(width="narrow")
+        page.context.add_cookies([{"name": "octostore_times", "value": times, "url": site.url}])
         for address in addresses:
             page.goto(address)
             assert page.evaluate(_SQUEEZED) == [], address
