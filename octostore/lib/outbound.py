@@ -85,7 +85,8 @@ def post(
         reason = FailureReason.URL_REFUSED
     except Broken as broken:
         reason = broken.reason
-    except (requests.RequestException, urllib3.exceptions.HTTPError):
+    except (requests.RequestException, urllib3.exceptions.HTTPError, ValueError):
+        # ValueError is what a chunk below zero bytes becomes.
         reason = FailureReason.PROTOCOL
     return Failure(reason=reason, took=_since(began), status=status)
 

@@ -177,6 +177,7 @@ class TestABrokenReceiver:
             b"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\nhalf",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\nhalf",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnot a number\r\n",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n0\r\n\r\n",
             b"SSH-2.0-OpenSSH_9.2\r\n",
             b"220 mail.example ESMTP\r\n",
             b"HTTP/1.1 abc OK\r\n\r\n",
