@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.urls import URLPattern, path
+from django.views.generic import RedirectView
 
 from octostore.dashboard import access
 from octostore.dashboard.access import View
@@ -53,6 +54,8 @@ urlpatterns = [
     team("/usage", usage.index, VIEW, "usage"),
     team("/audit", audit.index, Permission.READ_AUDIT, "audit"),
     team("/audit/export", audit.export, Permission.READ_AUDIT, "export_audit"),
+    path("ops", RedirectView.as_view(pattern_name="ops_rooms")),
+    path("ops/", RedirectView.as_view(pattern_name="ops_rooms")),
     path("ops/rooms", access.for_staff(rooms.index), name="ops_rooms"),
     path("ops/rooms/figures", access.for_staff(rooms.figures), name="ops_figures"),
     path("ops/rooms/<slug:election_id>", access.for_staff(rooms.detail), name="ops_room"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
+from django.views.generic import RedirectView
 
 # Registers what staff see: here, because processes without addresses need none of it and start sooner.
 from octostore.pages import display, landing, live, room_views, staff, status, views  # noqa: F401
@@ -33,8 +34,10 @@ urlpatterns = [
     path("live", live.live, name="live"),
     path("display", display.choose, name="display"),
     path("keyboard", views.shortcuts, name="shortcuts"),
+    path("accounts", RedirectView.as_view(pattern_name="account_home")),
     path("accounts/", views.home, name="account_home"),
     path("accounts/invitations/<str:text>/", views.invitation, name="invitation"),
     path("accounts/", include("allauth.urls")),
+    path("staff", RedirectView.as_view(pattern_name="admin:index")),
     path("staff/", admin.site.urls),
 ]

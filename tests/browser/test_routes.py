@@ -24,7 +24,8 @@ NO_PAGE = {
     "is no HTML": r"status\.json|live|r/<str:election_id>\.<form:form>|.*/download/|staff/(jsi18n|autocomplete)/",
     "is a part of a page": ".*/(state|progress|figures)",
     "needs a query": "r/<str:election_id>/terms",
-    "leads on": r"accounts/(social/.*|password/set/|3rdparty/signup/)|staff/(login/|.*<path:object_id>/)",
+    "leads on": r"accounts|staff|ops/?|accounts/(social/.*|password/set/|3rdparty/signup/)"
+    r"|staff/(login/|.*<path:object_id>/)",
     "does not exist here": r"staff/(?!.*quota/add).*/(add|delete)/|staff/\(.*|staff/r/.*|accounts/github/.*",
     "comes after a step": r"accounts/(login/code/confirm|reauthenticate/code/confirm|confirm-email"
     r"|password/reset/(confirm|complete)|2fa/authenticate)/",

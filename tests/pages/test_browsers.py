@@ -71,8 +71,17 @@ class TestEveryPage:
         assert answer["X-Request-Id"] in text_of(answer)
 
     def test_errors_elsewhere_are_the_envelope(self, browser: Browser) -> None:
-        for path in ("/nothing", "/accounts", "/staff", "/account/x/"):
+        for path in ("/nothing", "/account", "/account/x/", "/opsx"):
             assert browser.get(path).json()["code"] == "not_found"
+
+    @pytest.mark.parametrize(
+        ("short", "whole"),
+        [("/accounts", "/accounts/"), ("/staff", "/staff/"), ("/ops", "/ops/rooms"), ("/ops/", "/ops/rooms")],
+    )
+    def test_short_addresses_lead_on(self, browser: Browser, short: str, whole: str) -> None:
+        answer = browser.get(short)
+        assert (answer.status_code, answer["Location"]) == (302, whole)
+        assert answer["Content-Security-Policy"] == POLICY
 
     def test_bug_on_a_page_shows_nothing_internal(
         self, browser: Browser, user: User, monkeypatch: pytest.MonkeyPatch

@@ -22,12 +22,12 @@ from tests.webhooks.cast import Keeper
 
 # Pages for people, behind sessions and not behind keys.
 PAGES = (
-    "accounts/",
-    "staff/",
+    "accounts",
+    "staff",
     "invitations/",
     "r/",
     "t/",
-    "ops/",
+    "ops",
     "start",
     "try",
     "live",
