@@ -75,6 +75,17 @@ class TestShownOnce:
         page.wait_for_selector("input[data-once]")
         is_for_everybody(page)
 
+    def test_is_marked_to_be_copied_where_the_browser_has_no_clipboard(self, page: Page) -> None:
+        page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+        page.goto("/t/harbour/keys/new")
+        page.get_by_label("Name").fill("copied-by-hand")
+        page.get_by_role("button", name="Make the key").click()
+        page.get_by_role("button", name="Copy").first.click()
+        shown = page.locator("input[data-once]")
+        assert shown.evaluate(
+            "({value, selectionStart, selectionEnd}) => value.slice(selectionStart, selectionEnd)"
+        ) == (shown.input_value())
+
     def test_new_webhook(self, page: Page) -> None:
         page.goto("/t/harbour/webhooks/new")
         page.get_by_label("URL").fill("https://fresh.example.com/hook")

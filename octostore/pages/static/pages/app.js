@@ -1,5 +1,5 @@
 "use strict";
-// On every page: the server's clock, countdowns and ages, copying, keys, what went wrong.
+// On every page: the clock, countdowns, ages, copying, keys, faults.
 window.octostore = (() => {
 	const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 	const one = (selector) => document.querySelector(selector);
@@ -59,7 +59,7 @@ window.octostore = (() => {
 			write(button, "Copied");
 			setTimeout(write, 1800, button, "Copy");
 		} catch {
-			getSelection().selectAllChildren(source);
+			source.select ? source.select() : getSelection().selectAllChildren(source);
 		}
 	});
 
@@ -87,8 +87,8 @@ window.octostore = (() => {
 		if (ctx.sourceEvent?.type?.startsWith("live:")) ctx.target.dataset.failed = "";
 		else if (status === 401) location.reload();
 		else if (status !== 409 && status !== 422) {
-			const note = Object.assign(document.createElement("p"), { className: "notice error" });
-			write(note, status ? `That did not work: ${status}, ${ctx.response.headers.get("X-Request-Id")}` : "No answer came: look whether it happened.");
+			const textContent = status ? `That did not work: ${status}, ${ctx.response.headers.get("X-Request-Id")}` : "No answer came: look whether it happened.";
+			const note = Object.assign(document.createElement("p"), { className: "notice error", textContent });
 			by("toasts").append(note);
 			setTimeout(() => note.remove(), 15000);
 		}

@@ -8,7 +8,7 @@
 	const clock = () => performance.now();
 	let source, timer, lostAt, isPaused, tries = 0;
 	let heard = clock(); // when the server last spoke
-	let asked = heard; // when all was last got again
+	let asked = heard; // when all was last got
 
 	const show = (state) => {
 		const before = root.dataset.live;
@@ -69,7 +69,7 @@
 		if (clock() - asked > (lostAt ? POLL : QUIET)) resync();
 	};
 
-	// A fragment that came proves the server alive, even where no stream can be had.
+	// A fragment proves the server alive, even where no stream can be had.
 	addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
 		if (!ctx.sourceEvent?.type?.startsWith("live:") || ctx.response.status >= 400) return;
 		if (lostAt && clock() - heard > SILENT) again(0);
