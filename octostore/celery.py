@@ -32,9 +32,10 @@ except ImproperlyConfigured as error:  # seen here by `celery` alone: manage.py 
 # Celery warns every root, as whoever can write to the broker might run code here. With JSON nobody can.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
-# What a worker held when Redis went, it would give back on a connection that is none any more, and end of it.
-# No message is needed: whatever one tells of, a later task finds in the database.
+# What a worker held when Redis went, it would give back or acknowledge on a connection that is none any more, and
+# end of it. No message is needed: whatever one tells of, a later task finds in the database. So none is kept either.
 Channel.do_restore = False
+BROKER_OPTIONS = {"ack_emulation": False, "socket_connect_timeout": 5, "socket_timeout": 30, "socket_keepalive": True}
 
 # A message that waited longer than until the next one is due is of no use: no backlog is ever run.
 BEAT = {
@@ -80,7 +81,7 @@ app = Celery(
     broker_connection_max_retries=math.inf,
     # A Redis that answers with errors (it is full, read-only, forbids a command) is waited for like one that is gone.
     broker_channel_error_retry=True,
-    broker_transport_options={"socket_connect_timeout": 5, "socket_timeout": 30, "socket_keepalive": True},
+    broker_transport_options=BROKER_OPTIONS,
     timezone="UTC",
     beat_schedule=BEAT,
     # The table is above and nothing else is worth remembering, so it needs no file.

@@ -8,12 +8,14 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from celery import current_app
 from pytest_django.fixtures import Settings
 
+from octostore.celery import app
 from octostore.leases.models import OwedEvent
 from octostore.leases.signals import lease_changed
 from tests.deliveries.cast import Customer, change
@@ -22,6 +24,7 @@ from tests.deliveries.plant import Plant
 from tests.leases.outside import outside
 from tests.processes import Web
 from tests.server.service import wait_until
+from tests.valkey import Valkey
 from tests.webhooks.receivers import answering
 from webhooks.models import Delivery
 from webhooks.nudging import Nudges
@@ -78,6 +81,25 @@ class TestBroker:
         assert statistics.median(took) < 3 * before + 0.05
         assert customer.settles()
         assert customer.violations() == []
+
+
+class TestAMessage:
+    def test_may_be_done_with_when_the_connection_it_came_on_is_gone(self, tmp_path: Path) -> None:
+        """Where that is an error, the worker ends of it."""
+        with Valkey(tmp_path) as valkey, app.connection_for_read(url=valkey.url) as connection:
+            queue = connection.SimpleQueue("default")
+            queue.put({})
+            message = queue.get(timeout=5)
+            connection.close()
+            message.ack()
+
+    def test_that_was_given_out_leaves_nothing_behind(self, tmp_path: Path) -> None:
+        with Valkey(tmp_path) as valkey, app.connection_for_read(url=valkey.url) as connection:
+            queue = connection.SimpleQueue("default")
+            queue.put({})
+            queue.get(timeout=5)
+            with valkey.client() as client:
+                assert not list(client.scan_iter("unacked*"))
 
 
 class TestWorkers:
