@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
-# One test file on each core; what measures time comes afterwards, by itself.
-PARALLEL := $(PYTEST) --numprocesses logical --maxprocesses 4 --dist loadfile
+# Tests on each core; what measures time comes afterwards, by itself.
+PARALLEL := $(PYTEST) --numprocesses logical --maxprocesses 4 --dist worksteal
 ALONE := $(PYTEST) -m "alone and not soak"
 POSTGRES := $(BIN)/python -m tests.postgres run --
 PIP_COMPILE := $(BIN)/pip-compile --quiet --strip-extras --no-header --annotation-style=line \

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bench import direct_postgresql, live, machine
@@ -49,13 +49,13 @@ def main() -> None:
     print(f"\n`{' '.join(['python -m bench', *sys.argv[1:]])}`\n\n{HEADER}\n{RULE}", flush=True)
     told: list[str] = []
     for database in options.database:
-        with _served(database) as (web, environment, url, name):
+        with _served(database, options.processes) as (webs, environment, url, name):
             for clients in options.clients:
                 for verb in options.verb:
-                    over_http = _over_http(web, environment, verb, clients, options.seconds)
+                    over_http = _over_http(webs, environment, verb, clients, options.seconds)
                     directly = _directly(environment, url, verb, clients, options.seconds)
                     print(_line(name, clients, verb, over_http, directly), flush=True)
-            told += live.lines(web, name, streams=options.streams, waiters=options.waiters)
+            told += live.lines(webs[0], name, streams=options.streams, waiters=options.waiters)
     print("", live.HEADER, live.RULE, *told, sep="\n")
     print(f"\nfsync: {fsync_ms:.2f} ms before, {machine.fsync_ms(disk):.2f} ms after.")
 
@@ -66,6 +66,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 16, 64])
     parser.add_argument("--database", nargs="+", default=["sqlite", "postgresql"], choices=["sqlite", "postgresql"])
     parser.add_argument("--verb", nargs="+", default=list(VERBS), choices=list(VERBS))
+    parser.add_argument("--processes", type=int, default=1, help="of the service, among which clients are spread (1)")
     parser.add_argument("--streams", type=int, default=1000, help="open at once; 0 leaves them out (1000)")
     parser.add_argument("--waiters", type=int, default=200, help="for one room; 0 leaves them out (200)")
     parser.add_argument("--quick", action="store_true", help="a second each, 1 and 64 clients: a look, no measurement")
@@ -76,8 +77,8 @@ def _options() -> argparse.Namespace:
 
 
 @contextmanager
-def _served(database: str) -> Iterator[tuple[Web, dict[str, str], str, str]]:
-    """One web process on a fresh data directory: it, its environment, its database's address and name."""
+def _served(database: str, processes: int) -> Iterator[tuple[list[Web], dict[str, str], str, str]]:
+    """Web processes on a fresh data directory: they, their environment, their database's address and name."""
     with tempfile.TemporaryDirectory(prefix="octostore-bench-") as directory, _database(database, directory) as at:
         url, name = at
         environment = LIMITS | {"OCTOSTORE_DATA": directory, "DATABASE_URL": url, "REDIS_URL": ""}
@@ -88,8 +89,9 @@ def _served(database: str) -> Iterator[tuple[Web, dict[str, str], str, str]]:
         environment["BENCH_KEYS"] = subprocess.run(
             teams, env=settings, cwd=ROOT, check=True, capture_output=True, text=True
         ).stdout
-        with Web(Path(directory), environment) as web:
-            yield web, environment, url, name
+        with ExitStack() as stack:
+            webs = [stack.enter_context(Web(Path(directory), environment)) for _ in range(processes)]
+            yield webs, environment, url, name
 
 
 @contextmanager
@@ -104,12 +106,13 @@ def _database(database: str, directory: str) -> Iterator[tuple[str, str]]:
             yield server.url(), server.origin.partition(" (")[0]
 
 
-def _over_http(web: Web, environment: dict[str, str], verb: str, clients: int, seconds: float) -> Figures:
-    command = [sys.executable, "-m", "bench.load", str(web.port), verb, str(clients), str(seconds)]
+def _over_http(webs: list[Web], environment: dict[str, str], verb: str, clients: int, seconds: float) -> Figures:
+    ports = ",".join(str(web.port) for web in webs)
+    command = [sys.executable, "-m", "bench.load", ports, verb, str(clients), str(seconds)]
     try:
         return Figures.of(command, os.environ | environment)
     except SystemExit as error:
-        raise SystemExit(f"{error}\n{web.output()[-4000:]}") from error
+        raise SystemExit("\n".join([str(error), *(web.output()[-4000:] for web in webs)])) from error
 
 
 def _directly(environment: dict[str, str], url: str, verb: str, clients: int, seconds: float) -> Figures:

@@ -1,12 +1,13 @@
 """Clients of the service, as cheap as can be: they share the machine with what they measure.
 
-Runs as a process of its own, `python -m bench.load PORT VERB CLIENTS SECONDS`, and prints a `Figures`
-as JSON. Each client has one connection and asks again as soon as it is answered.
+Runs as a process of its own, `python -m bench.load PORT[,PORT] VERB CLIENTS SECONDS`, and prints a `Figures`
+as JSON. Each client has one connection, to one of the ports in turn, and asks again as soon as it is answered.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import sys
@@ -169,13 +170,13 @@ class Client(asyncio.Protocol):
         self._transport.close()
 
 
-async def play(port: int, verb: str, clients: int, seconds: float) -> Figures:
+async def play(ports: list[int], verb: str, clients: int, seconds: float) -> Figures:
     room = f"bench-{verb}-{os.getpid()}"
     since = time.perf_counter() + WARM_UP_SECONDS
     until = since + seconds
     players = [Client(VERBS[verb](room, number), until) for number in range(clients)]
     loop = asyncio.get_running_loop()
-    for player in players:
+    for player, port in zip(players, itertools.cycle(ports), strict=False):
         await loop.create_connection(lambda player=player: player, "127.0.0.1", port)  # type: ignore[misc]
     await asyncio.wait_for(asyncio.gather(*(player.gone for player in players)), seconds + STOP_SECONDS)
     surprises = sum((player.surprises for player in players), Counter[str]())
@@ -185,5 +186,5 @@ async def play(port: int, verb: str, clients: int, seconds: float) -> Figures:
 
 
 if __name__ == "__main__":
-    _, port, verb, clients, seconds = sys.argv
-    print(uvloop.run(play(int(port), verb, int(clients), float(seconds))).to_json())
+    _, ports, verb, clients, seconds = sys.argv
+    print(uvloop.run(play([*map(int, ports.split(","))], verb, int(clients), float(seconds))).to_json())

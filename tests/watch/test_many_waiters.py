@@ -94,16 +94,13 @@ def renewing(web: Web, room: str) -> Iterator[list[float]]:
 
 
 def test_release_hands_over_at_once_and_in_order_while_renewals_go_on(web: Web, queue: Queue, room: str) -> None:
-    renewals: list[float] = []
-
     def p99() -> float:
+        """Of handovers and of renewals, each as a share of what it may take; the worse."""
         with renewing(web, room) as took, queue(WAITERS):
             handovers = [queue.hand_over() for _ in range(WAITERS)]
-        renewals.append(percentile(took, 0.99))
-        return percentile(handovers, 0.99)
+        return max(percentile(handovers, 0.99) / HANDOVER_SECONDS, percentile(took, 0.99) / RENEWAL_SECONDS)
 
-    assert best(p99, bound=HANDOVER_SECONDS) <= HANDOVER_SECONDS
-    assert min(renewals) < RENEWAL_SECONDS
+    assert best(p99, bound=1) <= 1
 
 
 def test_killed_waiters_are_waited_for_by_nobody(queue: Queue) -> None:
