@@ -258,4 +258,6 @@ class TestWhatItCosts:
         for _ in range(20):
             release(grant(NAME))
         all_after, heap_only_after = updated()
-        assert (all_after - all_before, heap_only_after - heap_only_before) == (40, 40)
+        assert all_after - all_before == 40
+        # A row whose page is full moves to the next one, and is indexed anew there.
+        assert heap_only_after - heap_only_before >= 36
