@@ -78,10 +78,13 @@ def pytest_report_header() -> str:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what runs elsewhere: `.ci/run` and `make test` run on each database, in parallel and then alone."""
-    others = [item for item in items if _runs_elsewhere(item)]
+    kept: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    for item in items:
+        (others if _runs_elsewhere(item) else kept).append(item)
     if others:
         config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if item not in others]
+        items[:] = kept
 
 
 def _runs_elsewhere(item: pytest.Item) -> bool:

@@ -15,9 +15,8 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 # Where pages live; everything else is the API's.
 PREFIXES = ("/accounts/", "/staff/", "/r/", "/t/", "/ops/", "/start/")
-SINGLE = frozenset({"/display", "/keyboard", "/live", "/start", "/status.json", "/try"})
-# What people type of these, who are led on.
-SHORT = frozenset({"/accounts", "/ops", "/staff"})
+# The last three are what people type of those above, who are led on.
+SINGLE = frozenset({"/display", "/keyboard", "/live", "/start", "/status.json", "/try", "/accounts", "/ops", "/staff"})
 # Where both do: who asks for HTML gets the page.
 SHARED = frozenset({"/", "/status"})
 
@@ -58,7 +57,7 @@ class PagesMiddleware:
 
 def is_page(request: HttpRequest) -> bool:
     path = request.path_info
-    return path.startswith(PREFIXES) or path in SINGLE | SHORT or (path in SHARED and asks_for_html(request))
+    return path.startswith(PREFIXES) or path in SINGLE or (path in SHARED and asks_for_html(request))
 
 
 def asks_for_html(request: HttpRequest) -> bool:

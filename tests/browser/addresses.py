@@ -8,7 +8,7 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from octostore.pages.middleware import PREFIXES, SHARED, SHORT, SINGLE
+from octostore.pages.middleware import PREFIXES, SHARED, SINGLE
 from tests.browser.scene import Scene
 
 _PART = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>[^)]*\)")
@@ -42,4 +42,4 @@ def _walk(patterns: list[Any], before: str = "") -> Iterator[str]:
 
 def _is_page(route: str) -> bool:
     path = f"/{route}"
-    return path.startswith(PREFIXES) or path in SINGLE | SHARED | SHORT
+    return path.startswith(PREFIXES) or path in SINGLE | SHARED
